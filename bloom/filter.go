@@ -1,0 +1,113 @@
+package bloom
+
+// A Filter answers lookups over encoded bytes. It is immutable and safe for use
+// by many goroutines. A nil Filter and the zero Filter answer "maybe" to
+// everything, as a table without a filter must.
+type Filter struct {
+	body []byte // lines or words, little-endian, without the header
+	header
+}
+
+// Open returns a Filter over data, the whole of what [Builder.Finish] returned.
+// The Filter aliases data, which must not change while it is in use. Lookups
+// are fastest when data begins on a cache line; see [Alloc].
+//
+// Damaged bytes give an error that is [ErrCorrupt], bytes of a later version
+// one that is [ErrUnknown]. In both cases the returned Filter is nil, which is
+// safe to use and answers "maybe".
+func Open(data []byte) (*Filter, error) {
+	h, err := parseHeader(data)
+	if err != nil {
+		return nil, err
+	}
+	body := data[headerSize:]
+	switch h.kind {
+	case Blocked:
+		err = h.checkBlocked(uint64(len(body)))
+	case Classic:
+		err = h.checkClassic(uint64(len(body)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{body: body, header: h}, nil
+}
+
+// MayContain reports whether a key with hash h may be in the set. False is
+// certain.
+func (f *Filter) MayContain(h uint64) bool {
+	if f == nil || f.units == 0 {
+		return true
+	}
+	if f.kind == Blocked {
+		return probeBlockedGo(f.body, f.units, f.probes, h)
+	}
+	return probeClassic(f.body, f.units, f.probes, h)
+}
+
+// MayContainKey is MayContain for the hash of key.
+func (f *Filter) MayContainKey(key []byte) bool { return f.MayContain(Hash(key)) }
+
+// MayContainBatch sets out[i] to MayContain(hs[i]) for every i. The memory
+// accesses of a batch overlap, so that it is several times as fast as single
+// calls where the filter is larger than the processor's cache. It panics if out
+// is shorter than hs.
+func (f *Filter) MayContainBatch(hs []uint64, out []bool) {
+	out = out[:len(hs)]
+	for i, h := range hs {
+		out[i] = f.MayContain(h)
+	}
+}
+
+// MayContainMany sets out[i] to filters[i].MayContain(h) for every i: one key
+// against many tables. It panics if out is shorter than filters.
+func MayContainMany(filters []*Filter, h uint64, out []bool) {
+	out = out[:len(filters)]
+	for i, f := range filters {
+		out[i] = f.MayContain(h)
+	}
+}
+
+// Kind returns the filter's family.
+func (f *Filter) Kind() Kind {
+	if f == nil {
+		return Blocked
+	}
+	return f.kind
+}
+
+// Len returns the number of keys in the filter, adjacent duplicates counted
+// once.
+func (f *Filter) Len() uint64 {
+	if f == nil {
+		return 0
+	}
+	return f.n
+}
+
+// Size returns the bytes that the filter keeps in memory.
+func (f *Filter) Size() int {
+	if f == nil || f.units == 0 {
+		return 0
+	}
+	return headerSize + len(f.body)
+}
+
+// BitsPerKey returns the size of the filter's body in bits for each of its
+// keys; 0 for a filter without keys.
+func (f *Filter) BitsPerKey() float64 {
+	if f == nil || f.n == 0 {
+		return 0
+	}
+	return 8 * float64(len(f.body)) / float64(f.n)
+}
+
+// Rate returns the expected share of absent keys that the filter does not
+// recognise as absent, computed for its real number of keys and real size. It is
+// 1 for a nil Filter and 0 for one without keys. It takes some microseconds.
+func (f *Filter) Rate() float64 {
+	if f == nil || f.units == 0 {
+		return 1
+	}
+	return f.header.rate()
+}
