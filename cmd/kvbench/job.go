@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"runtime"
+
+	"github.com/siftkv/sift/bench"
+)
+
+// mainJob measures what filters save, and prints it.
+func mainJob(ctx context.Context, env environment) error {
+	f, err := parseJobFlags(env.args)
+	if errors.Is(err, errHelp) {
+		return env.help()
+	}
+	var asked *usageError
+	if err != nil && !errors.As(err, &asked) {
+		return err
+	}
+	keys, err := f.keySet()
+	if err != nil {
+		f.faults = append(f.faults, err)
+	}
+	if len(f.faults) > 0 {
+		return &usageError{f.faults}
+	}
+	return f.measure(ctx, env, keys)
+}
+
+func (f *jobFlags) measure(ctx context.Context, env environment, keys bench.Keys) (err error) {
+	var line *progress
+	if env.tty {
+		line = &progress{w: env.stderr}
+	}
+	defer line.clear()
+	dir, remove, err := f.makeDir()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		line.show("removing the databases", 1)
+		err = errors.Join(err, remove())
+	}()
+
+	c := bench.Config{
+		Keys:       keys,
+		BitsPerKey: f.bits,
+		Lookups:    f.lookups,
+		CacheSize:  f.cacheFor(keys),
+		Seed:       f.seed,
+		Dir:        dir,
+		Progress:   line.show,
+	}
+	if f.json {
+		return f.printJSON(ctx, env, &c)
+	}
+	t := &tables{w: env.stdout, config: &c, flags: f, line: line}
+	return t.run(ctx)
+}
+
+// makeDir makes the directory for the databases, and returns what removes it.
+func (f *jobFlags) makeDir() (dir string, remove func() error, err error) {
+	if f.dir == "" {
+		dir, err = os.MkdirTemp("", "kvbench-")
+	} else {
+		dir, err = f.dir, os.Mkdir(f.dir, 0o755)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	if f.keep {
+		return dir, func() error { return nil }, nil
+	}
+	return dir, func() error { return os.RemoveAll(dir) }, nil
+}
+
+func (f *jobFlags) printJSON(ctx context.Context, env environment, c *bench.Config) error {
+	r := bench.Report{Settings: f.settings(c)}
+	err := c.Main(ctx, func(cells []bench.Cell) error {
+		r.Add(cells)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = env.stdout.Write(append(text, '\n'))
+	return err
+}
+
+// settings says what was measured and where, so that a result can be read and
+// repeated.
+func (f *jobFlags) settings(c *bench.Config) map[string]any {
+	s := map[string]any{
+		"keys":         c.Keys.Len(),
+		"data_bytes":   c.Keys.Bytes(),
+		"value_size":   f.valueSize,
+		"bits_per_key": f.bits,
+		"lookups":      f.lookups,
+		"cache_bytes":  c.CacheSize,
+		"seed":         f.seed,
+		"go":           runtime.Version(),
+		"system":       runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	if k, ok := c.Keys.(*bench.FileKeys); ok {
+		s["keys_file"] = f.keyFile
+		s["keys_held_out"] = k.HeldOut()
+	}
+	if f.keep {
+		s["dir"] = c.Dir
+	}
+	return s
+}
