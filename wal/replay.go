@@ -1,0 +1,137 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/siftkv/sift/internal/key"
+	"github.com/siftkv/sift/internal/vfs"
+)
+
+// LogFile names a log to replay.
+type LogFile struct {
+	Num  uint64
+	Path string
+}
+
+// Report says what Replay found.
+type Report struct {
+	Records      int64 // handed out
+	Bytes        int64 // their payloads
+	DroppedBytes int64 // torn off the ends of logs, whole logs included
+	DroppedLogs  int   // logs dropped because one before them ended early
+}
+
+// Replay hands the payloads of several logs to fn, oldest first. What fn sees
+// is a prefix of what was appended, with no hole between two logs. fn must not
+// keep the payload. Replay changes no file; it stops at the first error of fn.
+//
+// The logs come in the order of their numbers, the first of them being the
+// oldest that is still needed. One whose file does not exist counts as empty.
+//
+// A log that ends before the point where the next one says it ended is damaged
+// if that part was known to be durable: by the next log's header, or by a mark
+// in a log that follows, since each log is made durable after the one before
+// it. Then Replay returns a CorruptionError. Otherwise a power cut took the
+// end, and the logs that follow are dropped.
+//
+// A log that follows none is replayed whatever became of the logs before it. It
+// was begun by somebody who had replayed those, and records may be in both.
+func Replay(fsys vfs.FS, logs []LogFile, fn func(num uint64, payload []byte) error) (Report, error) {
+	p := replay{fs: fsys, fn: fn, seen: make(map[uint64]seenLog, len(logs))}
+	for i, l := range logs {
+		if i > 0 && l.Num <= logs[i-1].Num {
+			return p.report, fmt.Errorf("sift: replay log %d after log %d: not in order", l.Num, logs[i-1].Num)
+		}
+		if err := p.log(l, logs[0].Num); err != nil {
+			return p.report, err
+		}
+	}
+	return p.report, nil
+}
+
+// replay is the state of one Replay.
+type replay struct {
+	fs     vfs.FS
+	fn     func(num uint64, payload []byte) error
+	seen   map[uint64]seenLog // by number
+	report Report
+}
+
+// seenLog is a log that was replayed up to end; 0 if it was dropped.
+type seenLog struct {
+	name string
+	end  int64
+}
+
+// log replays or drops one log.
+func (p *replay) log(l LogFile, oldest uint64) (err error) {
+	p.seen[l.Num] = seenLog{name: filepath.Base(l.Path)}
+	f, err := p.fs.Open(l.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sift: open log: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	r, err := NewReader(f, l.Path, l.Num)
+	if err != nil {
+		return err
+	}
+	prev := r.Tail().Prev
+	if prev.Num >= oldest && p.seen[prev.Num].end < prev.End {
+		return p.drop(r, prev)
+	}
+	if err := p.records(l.Num, r); err != nil {
+		return err
+	}
+	p.seen[l.Num] = seenLog{filepath.Base(l.Path), r.Tail().End}
+	p.report.DroppedBytes += r.Tail().Dropped
+	return nil
+}
+
+// records hands out what r reads.
+func (p *replay) records(num uint64, r *Reader) error {
+	for {
+		payload, err := r.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		p.report.Records++
+		p.report.Bytes += int64(len(payload))
+		if err := p.fn(num, payload); err != nil {
+			return err
+		}
+	}
+}
+
+// drop leaves out a log because the one before it ended early, unless that end
+// was durable once.
+func (p *replay) drop(r *Reader, prev PrevLog) error {
+	end, err := r.scan(0)
+	if err != nil {
+		return r.ioError(err)
+	}
+	older := p.seen[prev.Num]
+	if older.name == "" {
+		older.name = fmt.Sprintf("%06d.log", prev.Num)
+	}
+	switch {
+	case older.end < prev.Synced:
+		return key.Corruptf(older.name, older.end, "the log ends here, but %s knows it durable up to offset %d; "+
+			"restore the file, or repair the database and lose what follows", r.name, prev.Synced)
+	case r.tail.Mark > 0:
+		return key.Corruptf(older.name, older.end, "the log ends here instead of at offset %d, though %s was made durable after it; "+
+			"restore the file, or repair the database and lose what follows", prev.End, r.name)
+	}
+	p.report.DroppedLogs++
+	p.report.DroppedBytes += end
+	return nil
+}
