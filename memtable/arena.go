@@ -15,7 +15,6 @@ const (
 	minChunk   = 256
 	maxChunk   = 1 << 20
 	largeEntry = maxChunk / 4
-	chunkRef   = 24 // what a chunk takes in the directory: a slice header
 )
 
 // arena holds the entries in chunks that never move and are never freed one by
@@ -48,7 +47,7 @@ func firstChunk(sizeHint int64) int {
 func (a *arena) init(sizeHint int64) {
 	dir := make([][]byte, 1, 8)
 	a.dir.Store(&dir)
-	a.bytes.Store(int64(cap(dir)+1) * chunkRef)
+	a.bytes.Store(int64(cap(dir)+1) * sliceBytes)
 	a.chunk, a.number = a.grow(firstChunk(sizeHint))
 }
 
@@ -87,6 +86,6 @@ func (a *arena) grow(n int) ([]byte, ref) {
 	old := *a.dir.Load()
 	dir := append(old, chunk)
 	a.dir.Store(&dir)
-	a.bytes.Add(int64(n) + int64(cap(dir)-cap(old))*chunkRef)
+	a.bytes.Add(int64(n) + int64(cap(dir)-cap(old))*sliceBytes)
 	return chunk, ref(len(old))
 }

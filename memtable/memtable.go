@@ -122,9 +122,5 @@ func (m *MemTable) Empty() bool { return m.count.Load() == 0 }
 // Size returns the bytes of memory that the memtable takes: arena and index to
 // the byte, the tree by its usual fill.
 func (m *MemTable) Size() int64 {
-	return m.arena.bytes.Load() + m.index.bytes.Load() + m.count.Load()*treeBytesPerItem
+	return m.arena.bytes.Load() + m.index.bytes.Load() + m.order.size()
 }
-
-// treeBytesPerItem is 16 bytes for an item in nodes that are, after inserts in
-// random order, ln 2 full.
-const treeBytesPerItem = 23

@@ -8,7 +8,7 @@ import (
 	"github.com/siftkv/sift/internal/key"
 )
 
-// item stands for an entry in the tree. It holds no pointer, so that the garbage
+// item stands for an entry in the order. It holds no pointer, so that the garbage
 // collector does not look into the tree's nodes.
 type item struct {
 	prefix uint64 // what order.common makes of the entry's user key
@@ -18,31 +18,33 @@ type item struct {
 // pivotRef is the ref of the item that stands for the key of a search.
 const pivotRef = ^ref(0)
 
+const (
+	itemBytes  = 16
+	sliceBytes = 24 // a slice header, on 64-bit systems
+	// treeBytes is what an item takes in the tree: nodes are, after inserts in
+	// random order, ln 2 full.
+	treeBytes = 23
+)
+
 // degree of the tree: nodes of up to 2*degree-1 items, or 2 KiB. Inserting takes
 // about the same at 64 and 128, and more at 16 and 32.
 const degree = 64
 
-// order keeps the entries sorted. Everything is guarded by mu, which is held for
-// one insert or one batch of an iterator, never longer; only the one goroutine
-// that inserts may read tree and common without it.
+// order keeps the entries sorted: those that came in ascending order in a run, the
+// others in a tree. Everything is guarded by mu, which is held for one insert or
+// for one batch of an iterator, never longer; only the one goroutine that inserts
+// may read without it.
 type order struct {
 	arena *arena
 	seen  prefixTracker // for the inserting goroutine only
 
 	mu     sync.Mutex
+	run    run
 	tree   *btree.BTreeG[item]
-	common commonPrefix // what the tree's items are computed with
+	common commonPrefix // what the items are computed with
 	search search
 	visit  btree.ItemIteratorG[item] // collect; made once, so that searches do not allocate
 	one    [1]ref
-}
-
-// search is what a walk of the tree looks for and what it has found.
-type search struct {
-	key       key.Internal // where it begins
-	exclusive bool         // leave out key itself
-	dst       []ref
-	n         int // found
 }
 
 func (o *order) init(a *arena) {
@@ -69,95 +71,41 @@ func (o *order) key(r ref) key.Internal {
 func (o *order) insert(user []byte, r ref) {
 	it := item{o.common.of(user), r}
 	o.mu.Lock()
-	o.tree.ReplaceOrInsert(it)
+	if o.run.empty() || o.less(o.run.last(), it) {
+		o.run.add(it)
+	} else {
+		o.tree.ReplaceOrInsert(it)
+	}
 	o.mu.Unlock()
-	if o.seen.note(user) && o.seen.shared != len(o.common) {
+	if o.seen.note(user) && len(o.seen.common()) != len(o.common) {
 		o.rebuild(o.seen.common())
 	}
 }
 
-// rebuild computes the items anew for another prefix. It makes a second tree
-// while readers go on with the first.
+// rebuild computes the items anew for another prefix. It copies them while readers
+// go on with what there is.
 func (o *order) rebuild(common commonPrefix) {
+	recompute := func(it item) item {
+		it.prefix = common.of(o.arena.at(it.ref).user())
+		return it
+	}
+	var r run
+	for p := o.run.start(); o.run.has(p); p = o.run.next(p) {
+		r.add(recompute(o.run.at(p)))
+	}
 	tree := btree.NewG(degree, o.less)
 	o.tree.Ascend(func(it item) bool {
-		it.prefix = common.of(o.arena.at(it.ref).user())
-		tree.ReplaceOrInsert(it)
+		tree.ReplaceOrInsert(recompute(it))
 		return true
 	})
 	o.mu.Lock()
-	o.tree, o.common = tree, common
+	o.run, o.tree, o.common = r, tree, common
 	o.mu.Unlock()
 }
 
-// first copies the places of the first entries to dst and returns how many.
-func (o *order) first(dst []ref) int {
+// size returns the bytes that run and tree take.
+func (o *order) size() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.search = search{dst: dst}
-	o.tree.Ascend(o.visit)
-	return o.finish()
-}
-
-// last copies the places of the last entries to dst, the last of all first.
-func (o *order) last(dst []ref) int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.search = search{dst: dst}
-	o.tree.Descend(o.visit)
-	return o.finish()
-}
-
-// from copies the places of the first entries at or after k, or with exclusive
-// after k, to dst and returns how many.
-func (o *order) from(k key.Internal, exclusive bool, dst []ref) int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.search = search{key: k, exclusive: exclusive, dst: dst}
-	o.tree.AscendGreaterOrEqual(item{o.common.of(k.User), pivotRef}, o.visit)
-	return o.finish()
-}
-
-// before copies the places of the last entries before k to dst, the last of all
-// first, and returns how many.
-func (o *order) before(k key.Internal, dst []ref) int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.search = search{key: k, exclusive: true, dst: dst}
-	o.tree.DescendLessOrEqual(item{o.common.of(k.User), pivotRef}, o.visit)
-	return o.finish()
-}
-
-// seek returns the place of the first entry at or after k, or 0.
-func (o *order) seek(k key.Internal) ref {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.one[0] = 0
-	o.search = search{key: k, dst: o.one[:]}
-	o.tree.AscendGreaterOrEqual(item{o.common.of(k.User), pivotRef}, o.visit)
-	o.finish()
-	return o.one[0]
-}
-
-// collect takes the next item of a search and reports whether it wants more. Only
-// the first item can be the search's own key.
-func (o *order) collect(it item) bool {
-	s := &o.search
-	if s.exclusive {
-		s.exclusive = false
-		if key.Compare(o.key(it.ref), s.key) == 0 {
-			return true
-		}
-	}
-	s.dst[s.n] = it.ref
-	s.n++
-	return s.n < len(s.dst)
-}
-
-// finish forgets the search, so that the caller's memory is not kept, and returns
-// the number of places found.
-func (o *order) finish() int {
-	n := o.search.n
-	o.search = search{}
-	return n
+	return o.run.bytes + int64(o.tree.Len())*treeBytes
 }

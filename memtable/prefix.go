@@ -63,4 +63,10 @@ func (t *prefixTracker) note(user []byte) bool {
 	return false
 }
 
-func (t *prefixTracker) common() commonPrefix { return t.first[:t.shared] }
+// headroom is how many bytes the chosen prefix is shorter than what the keys have
+// in common so far. Keys that count upwards soon change the last of those bytes,
+// and would all be outsiders.
+const headroom = 2
+
+// common returns the prefix to choose.
+func (t *prefixTracker) common() commonPrefix { return t.first[:max(0, t.shared-headroom)] }
