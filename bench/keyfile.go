@@ -115,7 +115,8 @@ func gunzipped(r io.Reader) (*bufio.Reader, error) {
 // readRecords reads every line into k.data.
 func (k *FileKeys) readRecords(r *bufio.Reader) ([]record, error) {
 	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, 0, 64<<10), MaxKeySize+MaxValueSize+2)
+	const lineEnds = 4 // TAB, CR, LF, and one that a full buffer has over
+	lines.Buffer(make([]byte, 0, 64<<10), MaxKeySize+MaxValueSize+lineEnds)
 	var records []record
 	n := 1
 	for ; lines.Scan(); n++ {

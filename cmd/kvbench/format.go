@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 )
@@ -60,10 +59,9 @@ func micros(d time.Duration) string {
 // percent writes a share, 0 to 1.
 func percent(share float64) string { return digits(100*share) + " %" }
 
-// times writes how many times one number is another.
-func times(a, b float64) string {
-	if b == 0 {
-		return "∞"
+func plural(noun string, n int) string {
+	if n == 1 {
+		return noun
 	}
-	return fmt.Sprintf("%s×", digits(a/b))
+	return noun + "s"
 }

@@ -9,6 +9,7 @@ import (
 // end below each other.
 type grid struct {
 	indent int // least width of the labels
+	width  int // least width of the other columns
 	lines  []gridLine
 }
 
@@ -63,7 +64,7 @@ func (g *grid) widths() (label int, cells []int) {
 		label = max(label, utf8.RuneCountInString(l.label))
 		for i, c := range l.cells {
 			if i == len(cells) {
-				cells = append(cells, 0)
+				cells = append(cells, g.width)
 			}
 			cells[i] = max(cells[i], utf8.RuneCountInString(c))
 		}

@@ -48,7 +48,7 @@ func (t *tables) heading() string {
 		fmt.Fprintf(&b, "%s: %s keys (%s), and %s held out as absent keys",
 			filepath.Base(t.flags.keyFile), commas(k.Len()), byteCount(float64(k.Bytes())), commas(file.HeldOut()))
 		if n := file.Repeated(); n > 0 {
-			fmt.Fprintf(&b, "; %s repeated lines left out", commas(n))
+			fmt.Fprintf(&b, "; %s repeated %s left out", commas(n), plural("line", n))
 		}
 	} else {
 		fmt.Fprintf(&b, "%s keys of %d B with values of %s B (%s)",
@@ -66,7 +66,7 @@ func (t *tables) heading() string {
 
 // shapeTable prints the four cells of one shape.
 func shapeTable(cells []bench.Cell) string {
-	g := grid{indent: 26}
+	g := grid{indent: 28, width: 9}
 	column := func(text func(c *bench.Cell) string) []string {
 		out := make([]string, len(cells))
 		for i := range cells {
