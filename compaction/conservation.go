@@ -1,0 +1,51 @@
+package compaction
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/siftkv/sift/internal/manifest"
+)
+
+// ConservationError says that a job lost, doubled or altered an entry: what
+// went in is not what came out and what was dropped for a reason. A bug or bad
+// memory did that, or an input that is not what the manifest says. The job has
+// removed its outputs, and its inputs are as they were.
+type ConservationError struct {
+	Inputs           []*manifest.TableMeta // none for a flush
+	In, Out, Dropped Tally
+}
+
+func (e *ConservationError) Error() string {
+	var b strings.Builder
+	b.WriteString("sift: conservation law broken: ")
+	b.WriteString("the result was thrown away; check the machine's memory and the input tables")
+	fmt.Fprintf(&b, ": %d entries (sum %016x) in, %d (%016x) out, %d (%016x) dropped",
+		e.In.Entries, uint64(e.In.Sum), e.Out.Entries, uint64(e.Out.Sum), e.Dropped.Entries, uint64(e.Dropped.Sum))
+	for _, t := range e.Inputs {
+		fmt.Fprintf(&b, ", %06d.sst", t.Num)
+	}
+	return b.String()
+}
+
+// checkConservation compares what the inputs are known to hold, from when they
+// were written, with what became of it. The sums commute, so that neither the
+// order of the entries nor the cut into parts matters.
+func checkConservation(inputs []*manifest.TableMeta, s *Stats) error {
+	dropped := s.Drops.Total()
+	sum := s.Out
+	sum.plus(dropped)
+	if sum == s.In {
+		return nil
+	}
+	return &ConservationError{Inputs: inputs, In: s.In, Out: s.Out, Dropped: dropped}
+}
+
+// tallyOf is what the manifest says that the tables hold.
+func tallyOf(tables []*manifest.TableMeta) Tally {
+	var t Tally
+	for _, table := range tables {
+		t.plus(Tally{table.Entries, table.Sum})
+	}
+	return t
+}
