@@ -24,7 +24,8 @@ type Source interface {
 // Last or a seek starts anew.
 func Concat(s Source) Iterator { return &concat{parts: s} }
 
-// concat stands on an entry if and only if cur does and err is nil.
+// concat stands on an entry if and only if cur does. After an error no part is
+// open.
 //
 // It is for one goroutine.
 type concat struct {
@@ -35,7 +36,7 @@ type concat struct {
 	first error // the first error of all, for Close
 }
 
-func (c *concat) Valid() bool       { return c.err == nil && c.cur != nil && c.cur.Valid() }
+func (c *concat) Valid() bool       { return c.cur != nil && c.cur.Valid() }
 func (c *concat) Key() key.Internal { return c.cur.Key() }
 func (c *concat) Value() []byte     { return c.cur.Value() }
 func (c *concat) Error() error      { return c.err }
@@ -90,12 +91,15 @@ func (c *concat) backward(ok bool) bool {
 	return true
 }
 
-// clean reports whether the open part ended without an error.
+// clean reports whether the open part ended without an error. A part that failed
+// is let go of at once, so that its error is not met again when it is closed.
 func (c *concat) clean() bool {
-	if err := c.cur.Error(); err != nil {
-		return c.fail(err)
+	err := c.cur.Error()
+	if err == nil {
+		return true
 	}
-	return true
+	_ = c.closePart()
+	return c.fail(err)
 }
 
 // open makes part i the open one. It reports false, with nothing open, if there

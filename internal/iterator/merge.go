@@ -57,7 +57,6 @@ type merge struct {
 	rival   int
 	back    bool  // the heap is ordered for Prev
 	err     error // what ended the walk
-	first   error // the first error of all, for Close
 }
 
 func (m *merge) Valid() bool       { return len(m.heap) > 0 }
@@ -110,9 +109,6 @@ func (m *merge) push(s *source, ok bool) bool {
 
 func (m *merge) fail(err error) {
 	m.err, m.heap, m.rival = err, m.heap[:0], 0
-	if m.first == nil {
-		m.first = err
-	}
 }
 
 func (m *merge) Next() bool {
@@ -169,11 +165,12 @@ func (m *merge) step(it Iterator) bool {
 }
 
 func (m *merge) Close() error {
+	var first error
 	for i := range m.sources {
-		if err := m.sources[i].it.Close(); err != nil && m.first == nil {
-			m.first = err
+		if err := m.sources[i].it.Close(); err != nil && first == nil {
+			first = err
 		}
 	}
 	m.sources, m.heap = nil, nil
-	return m.first
+	return first
 }
