@@ -95,6 +95,9 @@ func (c *codec) appendHeader(dst []byte, off int64, h header) []byte {
 // parse decodes the header b of a record at off. It reports false for bytes
 // that were not written as a header of this log at this place.
 func (c *codec) parse(b []byte, off int64) (header, bool) {
+	if len(b) < headerLen {
+		return header{}, false
+	}
 	lo, hi, hcrc := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint32(b[16:])
 	if lo|hi == 0 && hcrc == 0 {
 		return header{}, false // preallocated zeros: no need to sum them

@@ -119,6 +119,11 @@ func read(t testing.TB, fsys vfs.FS, path string, num uint64) ([][]byte, Tail, e
 		t.Fatal(err)
 	}
 	defer f.Close()
+	return readFrom(t, f, path, num)
+}
+
+func readFrom(t testing.TB, f vfs.File, path string, num uint64) ([][]byte, Tail, error) {
+	t.Helper()
 	r, err := NewReader(f, path, num)
 	if err != nil {
 		return nil, Tail{}, err
@@ -139,10 +144,26 @@ func read(t testing.TB, fsys vfs.FS, path string, num uint64) ([][]byte, Tail, e
 	}
 }
 
+// bytesFile is a file to be read only, lighter than one of a Mem.
+type bytesFile struct {
+	vfs.File
+	data []byte
+}
+
+func (f bytesFile) Size() (int64, error) { return int64(len(f.data)), nil }
+
+func (f bytesFile) ReadAt(p []byte, off int64) (int, error) {
+	n := copy(p, f.data[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
 // readData reads the log 7 from bytes.
 func readData(t testing.TB, data []byte) ([][]byte, Tail, error) {
 	t.Helper()
-	return read(t, memLog(t, "000007.log", data), "000007.log", 7)
+	return readFrom(t, bytesFile{data: data}, logPath, 7)
 }
 
 func isCorrupt(err error) bool {

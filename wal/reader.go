@@ -184,8 +184,8 @@ func (r *Reader) verdict(pos int64) error {
 func (r *Reader) scan(pos int64) (end int64, err error) {
 	end = pos
 	r.win.startWatch(pos)
-	for r.win.size-pos >= headerLen {
-		b, err := r.win.at(pos, headerLen)
+	for pos < r.win.size {
+		b, err := r.win.at(pos, int(min(headerLen, r.win.size-pos)))
 		if err != nil {
 			return end, err
 		}

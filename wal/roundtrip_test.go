@@ -18,7 +18,7 @@ const logPath = "000007.log"
 func TestSizes(t *testing.T) {
 	var sizes []int
 	for _, edge := range []int{0, sectorSize, 4096, windowSize, maxCopied, 4 * windowSize} {
-		for d := -headerLen - 1; d <= headerLen+1; d++ {
+		for _, d := range []int{-headerLen - 1, -headerLen, -1, 0, 1, headerLen, headerLen + 1} {
 			if edge+d >= 0 {
 				sizes = append(sizes, edge+d)
 			}
@@ -242,18 +242,13 @@ func TestCreateExisting(t *testing.T) {
 	}
 }
 
-// A payload over the limit is refused before anything is written.
+// The largest payload is legal, one byte more is not.
 func TestTooLarge(t *testing.T) {
-	m := vfs.NewMem()
-	w := mustCreate(t, m, logPath, 7, Options{})
-	size := w.Size()
-	huge := make([]byte, MaxPayload+1) // never touched, so it takes no memory
-	if _, err := w.Append(huge); !errors.Is(err, key.ErrTooLarge) {
-		t.Fatalf("got %v", err)
+	if err := checkSize(MaxPayload); err != nil {
+		t.Error(err)
 	}
-	mustAppend(t, w, payload(0, 10))
-	if w.Size() != size+headerLen+10 || w.Err() != nil {
-		t.Errorf("log of %d bytes, err %v", w.Size(), w.Err())
+	if err := checkSize(MaxPayload + 1); !errors.Is(err, key.ErrTooLarge) {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -291,7 +286,7 @@ func (nullFile) Sync() error          { return nil }
 
 // nullWriter returns a Writer over nothing.
 func nullWriter(t testing.TB) *Writer {
-	w := &Writer{f: nullFile{}, name: logPath, num: 7, codec: newCodec(7)}
+	w := &Writer{fs: vfs.NewMem(), f: nullFile{}, path: logPath, num: 7, codec: newCodec(7)}
 	w.group.init(&w.mu)
 	return w
 }

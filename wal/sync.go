@@ -2,6 +2,7 @@ package wal
 
 import (
 	"math"
+	"path/filepath"
 	"sync"
 )
 
@@ -20,7 +21,10 @@ type group struct {
 	started uint64        // syncs started so far
 	running bool          // the last of them has not ended
 	waiting [2]*sync.Cond // callers served by sync n wait at n % 2
-	after   *Writer       // to be made durable first, nil once that is done
+	named   bool          // the log's name is durable
+	after   *Writer       // the log before it, nil once that is durable
+
+	superseded bool // what the log holds is durable elsewhere
 }
 
 func (g *group) init(mu *sync.Mutex) {
@@ -44,9 +48,8 @@ func (g *group) wakeAll() {
 }
 
 // Sync returns once the bytes [0, upTo) survive a power cut; upTo is what
-// Append returned. Concurrent callers share one sync of the file. Once the log
-// has failed, Sync returns that failure. The name of the log is not its
-// business.
+// Append returned. Concurrent callers share one sync of the file; the first one
+// syncs the directory too. Once the log has failed, Sync returns that failure.
 func (w *Writer) Sync(upTo int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,12 +69,22 @@ func (w *Writer) Synced() int64 {
 	return w.group.durable
 }
 
+// Supersede says that all the log holds is durable elsewhere, in tables that the
+// manifest names, and that no recovery will look for the log. From then on a
+// sync of it, or of a log that follows it, has nothing to do here.
+func (w *Writer) Supersede() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.group.superseded = true
+	w.group.wakeAll()
+}
+
 // sync makes [0, upTo) durable. Of a log that failed it asks no more than that:
 // what was durable before stays so. w.mu is held, but not while waiting.
 func (w *Writer) sync(upTo int64) error {
 	g := &w.group
 	upTo = min(upTo, w.end)
-	for g.durable < upTo {
+	for g.durable < upTo && !g.superseded {
 		if g.running && upTo <= g.fence {
 			g.wait(upTo)
 			continue
@@ -99,30 +112,40 @@ func (w *Writer) lead() {
 	g.fence = w.end
 	g.started++
 	g.running = true
-	after := g.after
+	named, after := g.named, g.after
 	w.mu.Unlock()
-	err := after.settle()
-	if err == nil {
-		err = w.f.Sync()
-	}
+	err := w.syncFile(named, after)
 	w.mu.Lock()
 	g.running = false
 	if err != nil {
 		_ = w.fail("sync of", err)
 	} else {
 		g.durable = g.fence
-		g.after = nil
+		g.named, g.after = true, nil
 	}
 	g.waiting[g.started%2].Broadcast()
 	g.waiting[(g.started+1)%2].Signal()
 }
 
-// settle makes durable all that was acknowledged on w, which may be nil. It is
-// content with a log that failed after its last good record was durable.
-func (w *Writer) settle() error {
-	if w == nil {
-		return nil
+// syncFile makes the file durable. Before the first mark can say so, the log
+// that w follows and the name of w are made durable: a mark is proof of both.
+func (w *Writer) syncFile(named bool, after *Writer) error {
+	if after != nil {
+		if err := after.settle(); err != nil {
+			return err
+		}
 	}
+	if !named {
+		if err := w.fs.SyncDir(filepath.Dir(w.path)); err != nil {
+			return err
+		}
+	}
+	return w.f.Sync()
+}
+
+// settle makes durable all that was acknowledged on w. It is content with a log
+// that failed after its last good record was durable.
+func (w *Writer) settle() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.sync(math.MaxInt64)

@@ -38,9 +38,10 @@ func (w *window) at(off int64, n int) ([]byte, error) {
 	return w.buf[i : i+int64(n) : i+int64(n)], nil
 }
 
-// load moves the window to off and makes it at least n bytes wide.
+// load moves the window to off and makes it at least n bytes wide. It ends at a
+// sector start where it can, so that one who goes by sectors leaves out nothing.
 func (w *window) load(off int64, n int) error {
-	want := int(min(max(int64(n), windowSize), w.size-off))
+	want := int(min(max(int64(n), windowSize-off%sectorSize), w.size-off))
 	if cap(w.buf) < want || cap(w.buf) > 4*windowSize && want <= windowSize {
 		w.buf = make([]byte, want)
 	}

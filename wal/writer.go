@@ -46,8 +46,9 @@ type Options struct {
 //  3. mark <= durable: a header never promises what no sync has finished.
 //  4. Once err is set nothing is appended or synced, and it never changes.
 type Writer struct {
+	fs    vfs.FS
 	f     vfs.File
-	name  string
+	path  string
 	num   uint64
 	codec codec
 
@@ -65,8 +66,8 @@ type Writer struct {
 }
 
 // Create makes the log num at path, which must not exist, and writes its first
-// record. Neither that nor the name is durable yet: the caller syncs the
-// directory before it relies on either. On an error there is no such log.
+// record. Neither that nor the name is durable before the first Sync. On an
+// error there is no such log.
 func Create(fsys vfs.FS, path string, num uint64, o Options) (*Writer, error) {
 	w, err := create(fsys, path, num, o, rand.Uint64())
 	if err != nil {
@@ -86,7 +87,7 @@ func create(fsys vfs.FS, path string, num uint64, o Options, salt uint64) (*Writ
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{f: f, name: filepath.Base(path), num: num, codec: newCodec(num), step: o.Preallocate}
+	w := &Writer{fs: fsys, f: f, path: path, num: num, codec: newCodec(num), step: o.Preallocate}
 	w.group.init(&w.mu)
 	h := logHeader{version: formatVersion, salt: salt}
 	if o.Reuse != "" {
@@ -134,8 +135,8 @@ func (w *Writer) follow() {
 // the record may or may not be found by a reader, and the log takes no others;
 // only ErrTooLarge leaves the log as it was.
 func (w *Writer) Append(payload []byte) (end int64, err error) {
-	if len(payload) > MaxPayload {
-		return 0, fmt.Errorf("sift: log record of %d bytes, at most %d: %w", len(payload), MaxPayload, key.ErrTooLarge)
+	if err := checkSize(len(payload)); err != nil {
+		return 0, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,12 +144,19 @@ func (w *Writer) Append(payload []byte) (end int64, err error) {
 		return 0, err
 	}
 	if w.followed {
-		return 0, fmt.Errorf("sift: append to log %s, which another log follows: %w", w.name, key.ErrClosed)
+		return 0, fmt.Errorf("sift: append to log %s, which another log follows: %w", w.name(), key.ErrClosed)
 	}
 	if err := w.append(typeData, payload); err != nil {
 		return 0, err
 	}
 	return w.end, nil
+}
+
+func checkSize(n int) error {
+	if n > MaxPayload {
+		return fmt.Errorf("sift: log record of %d bytes, at most %d: %w", n, MaxPayload, key.ErrTooLarge)
+	}
+	return nil
 }
 
 // append writes a record of any type at the next place a record may have.
@@ -207,7 +215,7 @@ func (w *Writer) reserve(need int64) {
 // fail records the log's first failure. w.mu is held.
 func (w *Writer) fail(what string, err error) error {
 	if w.err == nil {
-		w.err = fmt.Errorf("sift: %s log %s failed, it takes no more writes: %w", what, w.name, err)
+		w.err = fmt.Errorf("sift: %s log %s failed, it takes no more writes: %w", what, w.name(), err)
 		w.group.wakeAll()
 	}
 	return w.err
@@ -216,7 +224,7 @@ func (w *Writer) fail(what string, err error) error {
 // usable returns why nothing may be written, or nil. w.mu is held.
 func (w *Writer) usable() error {
 	if w.err == nil && w.closed {
-		return fmt.Errorf("sift: log %s: %w", w.name, key.ErrClosed)
+		return fmt.Errorf("sift: log %s: %w", w.name(), key.ErrClosed)
 	}
 	return w.err
 }
@@ -234,6 +242,8 @@ func (w *Writer) Size() int64 {
 	defer w.mu.Unlock()
 	return w.end
 }
+
+func (w *Writer) name() string { return filepath.Base(w.path) }
 
 // Num returns the log's number.
 func (w *Writer) Num() uint64 { return w.num }
@@ -289,7 +299,7 @@ func (w *Writer) Abandon() error {
 		w.group.wait(w.group.fence)
 	}
 	if w.closed {
-		return fmt.Errorf("sift: log %s: %w", w.name, key.ErrClosed)
+		return fmt.Errorf("sift: log %s: %w", w.name(), key.ErrClosed)
 	}
 	w.closed = true
 	w.buf = nil
