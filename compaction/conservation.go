@@ -45,7 +45,7 @@ func checkConservation(inputs []*manifest.TableMeta, s *Stats) error {
 func tallyOf(tables []*manifest.TableMeta) Tally {
 	var t Tally
 	for _, table := range tables {
-		t.plus(Tally{table.Entries, table.Sum})
+		t.plus(Tally{table.Entries + table.RangeDeletes, table.Sum})
 	}
 	return t
 }

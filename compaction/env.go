@@ -7,8 +7,8 @@ import (
 	"github.com/siftkv/sift/sstable"
 )
 
-// Opener opens tables for one walk from front to back. The iterator keeps its
-// table open until it is closed.
+// Opener opens tables for one walk from front to back. The iterator shows range
+// deletions too, each in its place, and keeps its table open until it is closed.
 type Opener interface {
 	NewCompactionIter(t *manifest.TableMeta) (iterator.Iterator, error)
 }

@@ -29,9 +29,9 @@ type TableMeta struct {
 	// Bounds, inclusive. The table owns their bytes.
 	Smallest, Largest key.Internal
 
-	Entries       uint64 // versions of every kind, range deletions too
+	Entries       uint64 // versions of single keys
 	Deletes       uint64 // tombstones of single keys
-	RangeDeletes  uint64
+	RangeDeletes  uint64 // apart from Entries
 	RawKeyBytes   uint64 // user keys and trailers, before compression
 	RawValueBytes uint64
 	MinSeq        uint64
@@ -41,7 +41,7 @@ type TableMeta struct {
 	FilterLen uint64 // 0: the table has no filter
 	TailOff   uint64 // where the data blocks end
 
-	Sum sstable.Sum // conservation sum of the entries
+	Sum sstable.Sum // conservation sum of entries and range deletions
 
 	// Filter is the resident filter, set before the table joins a Version. Nil
 	// says "maybe" to every key. It is not part of the manifest.
