@@ -2,14 +2,12 @@ package memtable
 
 import "github.com/siftkv/sift/internal/key"
 
-// search is one walk of the order: where it begins and what it has found. It
-// follows the tree, and at every item of the tree puts in the items of the run
-// that come before.
+// search is the state of one walk of the order, which follows the tree and, at
+// every item of the tree, puts in the items of the run that come before it.
 type search struct {
-	key  key.Internal // where it begins
-	skip bool         // leave out key itself, which can only be the first item
-	back bool         // descending
-	run  place        // the next item of the run
+	skip bool  // leave out the pivot's key itself, which can only be the first item
+	back bool  // descending
+	run  place // the next item of the run
 	dst  []ref
 	n    int // found
 }
@@ -53,8 +51,8 @@ func (o *order) seek(k key.Internal) ref {
 
 // walkFrom is from with mu held.
 func (o *order) walkFrom(k key.Internal, skip bool, dst []ref) int {
-	o.search = search{key: k, skip: skip, dst: dst}
-	pivot := item{o.common.of(k.User), pivotRef}
+	o.search = search{skip: skip, dst: dst}
+	pivot := o.setPivot(k)
 	o.search.run = o.run.search(pivot, o.less)
 	o.tree.AscendGreaterOrEqual(pivot, o.visit)
 	return o.finish()
@@ -65,11 +63,19 @@ func (o *order) walkFrom(k key.Internal, skip bool, dst []ref) int {
 func (o *order) before(k key.Internal, dst []ref) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.search = search{key: k, skip: true, back: true, dst: dst}
-	pivot := item{o.common.of(k.User), pivotRef}
+	o.search = search{skip: true, back: true, dst: dst}
+	pivot := o.setPivot(k)
 	o.search.run = o.run.prev(o.run.search(pivot, o.less))
 	o.tree.DescendLessOrEqual(pivot, o.visit)
 	return o.finish()
+}
+
+// setPivot returns the item that stands for k. It copies k, so that a lookup does
+// not force its caller's key to the heap.
+func (o *order) setPivot(k key.Internal) item {
+	o.pivot.User = append(o.pivot.User[:0], k.User...)
+	o.pivot.Trailer = k.Trailer
+	return item{o.common.of(k.User), pivotRef}
 }
 
 // collect takes the next item of the tree, after the items of the run that come
@@ -102,7 +108,7 @@ func (o *order) take(it item) bool {
 	s := &o.search
 	if s.skip {
 		s.skip = false
-		if key.Compare(o.key(it.ref), s.key) == 0 {
+		if key.Compare(o.key(it.ref), o.pivot) == 0 {
 			return true
 		}
 	}
@@ -111,8 +117,8 @@ func (o *order) take(it item) bool {
 	return s.n < len(s.dst)
 }
 
-// finish takes what is left of the run, forgets the search, so that it keeps no
-// memory of the caller's, and returns the number of places found.
+// finish takes what is left of the run, lets go of the caller's memory and returns
+// the number of places found.
 func (o *order) finish() int {
 	s := &o.search
 	for s.n < len(s.dst) && o.run.has(s.run) {
