@@ -11,90 +11,68 @@ import (
 	"github.com/siftkv/sift/internal/vfs"
 )
 
-// CURRENT names the manifest that counts. Its whole contents are
+// CURRENT names the manifest in use, and holds nothing else:
 //
-//	current = "MANIFEST-" number "\n"
+//	current = "MANIFEST-" digits "\n"
 //
-// with the number as in the manifest's own name, at least six digits. It is
-// replaced by a rename and never written in place, so it always holds one name
-// or the other.
+// It is replaced by renaming CURRENT.tmp over it, so that it is always one name
+// or the other, whole.
 
-// maxCurrent bounds what is read of CURRENT, in bytes.
+// maxCurrent is more than a CURRENT can have, in bytes.
 const maxCurrent = 64
 
-// ErrNoCurrent says that a directory holds tables or logs, but no CURRENT. To
-// create a database there would mean to delete them.
+// ErrNoCurrent says that a directory holds tables or logs, but no CURRENT that
+// tells what they are. Nothing must be created over them.
 var ErrNoCurrent error = &key.CorruptionError{
-	File:   currentName,
-	Offset: -1,
-	What:   "the file is missing, though there are tables or logs; restore it, or repair the database",
+	File: currentName, Offset: -1,
+	What: "the file is missing, though there are tables or logs; restore it or repair the database",
 }
 
-// ErrInDoubt says that a new manifest was being made current when a call failed,
-// so that either manifest may be found by the next Open. No file that either of
-// them names may be removed.
-var ErrInDoubt = errors.New("the new manifest may or may not have become current")
-
-// readCurrent returns the number of the manifest that CURRENT names. Where there
-// is no CURRENT the error is key.ErrNotExist.
+// readCurrent returns the number of the manifest in use.
 func readCurrent(fsys vfs.FS, dir string) (uint64, error) {
-	f, err := fsys.Open(Path(dir, Current, 0))
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("%w: no %s in %s", key.ErrNotExist, currentName, dir)
-	}
+	path := Path(dir, Current, 0)
+	f, err := fsys.Open(path)
 	if err != nil {
-		return 0, fmt.Errorf("sift: open %s: %w", currentName, err)
+		return 0, fmt.Errorf("sift: %w", err)
 	}
 	defer f.Close()
-	buf := make([]byte, maxCurrent)
-	n, err := f.ReadAt(buf, 0)
-	if err != nil && err != io.EOF {
-		return 0, fmt.Errorf("sift: read %s: %w", currentName, err)
+	var buf [maxCurrent]byte
+	n, err := f.ReadAt(buf[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, fmt.Errorf("sift: read %s: %w", path, err)
 	}
-	return parseCurrent(string(buf[:n]))
+	base, ended := strings.CutSuffix(string(buf[:n]), "\n")
+	kind, num := ParseName(base)
+	if !ended || kind != Manifest {
+		return 0, key.Corruptf(path, 0, "it must hold the name of a manifest and a newline, and starts with %.40q", buf[:n])
+	}
+	return num, nil
 }
 
-// parseCurrent accepts exactly what writeCurrent writes: a name that it does not
-// know in full never becomes a path.
-func parseCurrent(s string) (uint64, error) {
-	base, ok := strings.CutSuffix(s, "\n")
-	if kind, num := ParseName(base); ok && kind == Manifest {
-		return num, nil
-	}
-	return 0, key.Corruptf(currentName, 0, "it holds %q instead of the name of a manifest and a line end; "+
-		"restore the file, or repair the database", s)
-}
-
-// setCurrent makes the manifest num the one that counts. The manifest and its
-// name must be durable. An error that is ErrInDoubt may have had the effect all
-// the same; after any other one CURRENT is as it was.
+// setCurrent makes CURRENT name a manifest, which must be durable, and returns
+// once that is durable too.
 func setCurrent(fsys vfs.FS, dir string, num uint64) error {
-	temp := Path(dir, CurrentTemp, 0)
-	if err := writeCurrent(fsys, temp, num); err != nil {
-		return errors.Join(err, ignoreMissing(fsys.Remove(temp)))
+	tmp := Path(dir, CurrentTemp, 0)
+	if err := writeFile(fsys, tmp, []byte(name(Manifest, num)+"\n")); err != nil {
+		return errors.Join(err, ignoreMissing(fsys.Remove(tmp)))
 	}
-	err := fsys.Rename(temp, Path(dir, Current, 0))
-	if err == nil {
-		err = fsys.SyncDir(dir)
+	if err := fsys.Rename(tmp, Path(dir, Current, 0)); err != nil {
+		return errors.Join(err, ignoreMissing(fsys.Remove(tmp)))
 	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrInDoubt, err)
-	}
-	return nil
+	return fsys.SyncDir(dir)
 }
 
-func writeCurrent(fsys vfs.FS, path string, num uint64) error {
+// writeFile makes a durable file with the given content. Its name is not durable
+// yet.
+func writeFile(fsys vfs.FS, path string, content []byte) error {
 	f, err := fsys.Create(path)
 	if err != nil {
 		return err
 	}
-	if err := f.Append([]byte(name(Manifest, num) + "\n")); err != nil {
-		return errors.Join(err, f.Close())
+	if err = f.Append(content); err == nil {
+		err = f.Sync()
 	}
-	if err := f.Sync(); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	return f.Close()
+	return errors.Join(err, f.Close())
 }
 
 func ignoreMissing(err error) error {

@@ -5,28 +5,24 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 
 	"github.com/siftkv/sift/internal/key"
 	"github.com/siftkv/sift/internal/vfs"
 	"github.com/siftkv/sift/wal"
 )
 
-// State is what a manifest says of a database.
+// State is what a manifest says.
 type State struct {
-	Version     *Version
-	LogNum      uint64 // logs with a smaller number are not needed
-	NextFileNum uint64 // no file number from here on was given out
-	LastSeq     uint64 // the largest sequence number in any table
-
-	Num     uint64 // of the manifest that was loaded, 0 if none was
-	Dropped int64  // bytes of torn tail that were cut, of an edit that was never acknowledged
+	Num         uint64 // of the manifest file
+	LogNum      uint64 // the oldest log that is needed
+	NextFileNum uint64
+	LastSeq     uint64
+	Version     *Version // without filters
 }
 
-// Load reads the manifest that CURRENT names. It changes nothing. The error is
-// key.ErrNotExist if there is no CURRENT, key.ErrVersion if a newer release wrote
-// the manifest, and a *key.CorruptionError if CURRENT or the manifest is damaged
-// or the manifest is missing.
+// Load reads the manifest that CURRENT names. It changes nothing. The torn end
+// of a manifest that a power cut left is passed over: nothing was done on the
+// strength of an edit that was not durable.
 func Load(fsys vfs.FS, dir string) (*State, error) {
 	num, err := readCurrent(fsys, dir)
 	if err != nil {
@@ -35,118 +31,81 @@ func Load(fsys vfs.FS, dir string) (*State, error) {
 	path := Path(dir, Manifest, num)
 	f, err := fsys.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, key.Corruptf(path, -1, "the file is missing, though %s names it; restore it, or repair the database", currentName)
+		return nil, key.Corruptf(path, -1, "CURRENT names it, and it does not exist")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sift: open manifest: %w", err)
+		return nil, fmt.Errorf("sift: %w", err)
 	}
-	s, err := load(f, path, num)
-	if err = errors.Join(err, f.Close()); err != nil {
+	defer f.Close()
+	s, err := readEdits(f, path, num)
+	if err != nil {
 		return nil, err
 	}
+	s.Num = num
 	return s, nil
 }
 
-func load(f vfs.File, path string, num uint64) (*State, error) {
+// readEdits replays the edits of a manifest.
+func readEdits(f vfs.File, path string, num uint64) (*State, error) {
 	r, err := wal.NewReader(f, path, num)
 	if err != nil {
 		return nil, err
 	}
-	l := newLedger()
-	for n := 0; ; n++ {
-		offset := r.Tail().End
-		record, err := r.Next()
-		if err == io.EOF && n > 0 {
-			break
+	s := new(State)
+	b := builder{tables: make(map[uint64]NewTable)}
+	for empty := true; ; empty = false {
+		at := r.Tail().End
+		payload, err := r.Next()
+		switch {
+		case errors.Is(err, io.EOF) && empty:
+			return nil, key.Corruptf(path, at, "it holds no edit; the first one was durable before CURRENT named it")
+		case errors.Is(err, io.EOF):
+			return s, b.finish(s, path)
+		case err != nil:
+			return nil, err
 		}
-		if err == io.EOF {
-			// The first edit was durable before CURRENT named the file.
-			return nil, key.Corruptf(path, offset, "the manifest has no first edit; restore the file, or repair the database")
-		}
+		e, err := DecodeEdit(payload, path, at)
 		if err != nil {
 			return nil, err
 		}
-		e, err := DecodeEdit(record, path, offset)
-		if err == nil && n == 0 && e.Format == 0 {
-			err = key.Corruptf(path, offset, "the first edit of the manifest gives no format version")
+		if err := b.apply(s, e); err != nil {
+			return nil, key.Corruptf(path, at, "manifest edit: %v", err)
 		}
-		if err != nil {
-			return nil, err
-		}
-		if err := l.check(e); err != nil {
-			return nil, key.Corruptf(path, offset, "manifest edit: %v", err)
-		}
-		l.apply(e)
 	}
-	v, err := new(Version).Apply(l.snapshot())
-	if err != nil {
-		return nil, key.Corruptf(path, -1, "the manifest adds up to no sound state: %v", err)
-	}
-	return &State{
-		Version:     v,
-		LogNum:      l.logNum,
-		NextFileNum: max(l.nextFileNum, num+1),
-		LastSeq:     l.lastSeq,
-		Num:         num,
-		Dropped:     r.Tail().Dropped,
-	}, nil
 }
 
-// ledger sums up edits. It is what a Version is without an index, so that a long
-// manifest loads in one pass.
-type ledger struct {
-	tables                       map[uint64]NewTable // by file number
-	logNum, nextFileNum, lastSeq uint64
-}
+// A builder collects the tables that a sequence of edits leaves, so that the
+// levels are put in order once and not for every edit.
+type builder struct{ tables map[uint64]NewTable }
 
-func newLedger() *ledger { return &ledger{tables: make(map[uint64]NewTable)} }
-
-// check returns why e cannot follow, or nil.
-func (l *ledger) check(e *Edit) error {
-	gone := make(map[uint64]bool, len(e.Deleted))
+func (b *builder) apply(s *State, e *Edit) error {
+	s.LogNum = max(s.LogNum, e.LogNum)
+	s.NextFileNum = max(s.NextFileNum, e.NextFileNum)
+	s.LastSeq = max(s.LastSeq, e.LastSeq)
 	for _, d := range e.Deleted {
-		if t, ok := l.tables[d.Num]; !ok || t.Level != d.Level || gone[d.Num] {
+		if t, ok := b.tables[d.Num]; !ok || t.Level != d.Level {
 			return fmt.Errorf("table %06d deleted from level %d, which does not hold it", d.Num, d.Level)
 		}
-		gone[d.Num] = true
+		delete(b.tables, d.Num)
 	}
-	added := make(map[uint64]bool, len(e.Added))
 	for _, a := range e.Added {
-		num := a.Meta.Num
-		if _, ok := l.tables[num]; ok && !gone[num] || added[num] {
-			return fmt.Errorf("table %06d added to level %d is there already", num, a.Level)
+		if _, ok := b.tables[a.Meta.Num]; ok {
+			return fmt.Errorf("table %06d added twice", a.Meta.Num)
 		}
-		added[num] = true
+		b.tables[a.Meta.Num] = a
 	}
 	return nil
 }
 
-// apply adds e, which check has accepted. Numbers only grow.
-func (l *ledger) apply(e *Edit) {
-	for _, d := range e.Deleted {
-		delete(l.tables, d.Num)
-	}
-	for _, a := range e.Added {
-		l.tables[a.Meta.Num] = a
-		l.nextFileNum = max(l.nextFileNum, a.Meta.Num+1)
-		l.lastSeq = max(l.lastSeq, a.Meta.MaxSeq)
-	}
-	l.logNum = max(l.logNum, e.LogNum)
-	l.nextFileNum = max(l.nextFileNum, e.NextFileNum)
-	l.lastSeq = max(l.lastSeq, e.LastSeq)
-}
-
-// snapshot returns the one edit that makes the present state out of nothing.
-func (l *ledger) snapshot() *Edit {
-	e := &Edit{Format: FormatVersion, LogNum: l.logNum, NextFileNum: l.nextFileNum, LastSeq: l.lastSeq}
-	for _, t := range l.tables {
+func (b *builder) finish(s *State, path string) error {
+	e := new(Edit)
+	for _, t := range b.tables {
 		e.Added = append(e.Added, t)
 	}
-	slices.SortFunc(e.Added, func(a, b NewTable) int {
-		if a.Level != b.Level {
-			return a.Level - b.Level
-		}
-		return key.Compare(a.Meta.Smallest, b.Meta.Smallest)
-	})
-	return e
+	v, err := new(Version).Apply(e)
+	if err != nil {
+		return key.Corruptf(path, -1, "the edits do not make a tree: %v", err)
+	}
+	s.Version = v
+	return nil
 }

@@ -3,210 +3,137 @@ package manifest
 import (
 	"errors"
 	"fmt"
-	"sync"
 
-	"github.com/siftkv/sift/internal/key"
 	"github.com/siftkv/sift/internal/vfs"
 	"github.com/siftkv/sift/wal"
 )
 
-// A manifest is a log (package wal) under its own file number, and each record
-// of it is one edit. The first edit describes everything.
+// Store writes the manifest: a log of edits, in a file of its own number, whose
+// first edit describes the whole state at its beginning. It is for one goroutine
+// at a time.
 //
-//	MANIFEST-NNNNNN = snapshot { edit }
-//
-// A manifest is never taken up again by a later process: each one starts its
-// own. A new manifest comes to count in these steps, and a crash between any
-// two of them leaves the old one or the new one in force, whole:
-//
-//  1. the new manifest is written, its name and its bytes are made durable
-//  2. CURRENT.tmp is written and made durable
-//  3. CURRENT.tmp is renamed to CURRENT, and the directory made durable
-//  4. the old manifest is removed
-
-// DefaultRotateSize is the RotateSize of a StoreOptions that gives none.
-const DefaultRotateSize = 4 << 20
-
-// StoreOptions say how a Store rotates.
-type StoreOptions struct {
-	// NewFileNum gives out a file number that was never used. It is called with
-	// no lock of the caller's held but those that Log was called under.
-	NewFileNum func() uint64
-
-	// RotateSize is how many bytes of edits a manifest takes after its first
-	// one before a new manifest is begun. 0 means DefaultRotateSize.
-	RotateSize int64
-}
-
-// Store writes the manifest of an open database.
-//
-// All methods are safe for concurrent use. Edits become durable in the order of
-// the calls of Log.
-//
-// Invariants, held whenever mu is free:
-//
-//  1. ledger is the sum of the edits that Log has acknowledged.
-//  2. If w is set, CURRENT durably names w's file, and that file holds ledger.
-//  3. If w is nil, a write failed: CURRENT names one of the files in old, and
-//     each of those that CURRENT may name holds ledger, and at most one more
-//     edit that failed. The next Log begins a new manifest.
+// Invariants:
+//  1. At every moment CURRENT names a manifest whose every edit up to the last
+//     that Log accepted is durable.
+//  2. A manifest is removed only after CURRENT durably names another.
+//  3. A file to which a write failed takes no further edit, nor does one that
+//     CURRENT may have ceased to name.
 type Store struct {
-	fs  vfs.FS
-	dir string
-	opt StoreOptions
+	fs   vfs.FS
+	dir  string
+	opts StoreOptions
 
-	mu     sync.Mutex
-	ledger *ledger
-	w      *wal.Writer
-	num    uint64   // of the newest manifest that became current
-	base   int64    // size of w's first edit
-	old    []uint64 // manifests to remove once another one is durably current
-	buf    []byte
-	closed bool
+	w     *wal.Writer
+	limit int64 // bytes at which the next edit begins a new file
+	doubt bool  // a switch of CURRENT failed: it may name another file than w
+	now   Edit  // the numbers of the present state; no tables
 }
 
-// Create begins the manifest num with everything that s says, makes it current
-// and removes the manifest s.Num. It serves a new database as well as one that
-// was loaded. Unless the error is ErrInDoubt, a failure leaves CURRENT and all
-// older files as they were and removes the new ones.
-func Create(fsys vfs.FS, dir string, num uint64, s State, o StoreOptions) (*Store, error) {
-	if o.RotateSize <= 0 {
-		o.RotateSize = DefaultRotateSize
-	}
-	st := &Store{fs: fsys, dir: dir, opt: o, ledger: newLedger(), num: s.Num}
-	if s.Num != 0 {
-		st.old = []uint64{s.Num}
-	}
-	e := s.Version.Snapshot()
-	e.LogNum, e.NextFileNum, e.LastSeq = s.LogNum, s.NextFileNum, s.LastSeq
-	if err := st.ledger.check(e); err != nil {
-		return nil, fmt.Errorf("BUG: manifest snapshot: %w", err)
-	}
-	st.ledger.apply(e)
-	if err := st.begin(num); err != nil {
+// StoreOptions say how the manifest is kept.
+type StoreOptions struct {
+	// NewFileNum gives the numbers of manifest files.
+	NewFileNum func() uint64
+	// MaxSize is when the manifest begins anew, in bytes.
+	MaxSize int64
+}
+
+// ErrInDoubt says that the switch of CURRENT failed, so that the next Load may find
+// the old state or the new one: the files of both must stay.
+var ErrInDoubt = errors.New("sift: the switch of CURRENT may have happened or not")
+
+// Start makes a manifest that describes v and the numbers of e, and makes it the
+// current one. The one before, if any, stays as it is. When it fails CURRENT names
+// the one before, unless the error is ErrInDoubt.
+func Start(fsys vfs.FS, dir string, e *Edit, v *Version, o StoreOptions) (*Store, error) {
+	s := &Store{fs: fsys, dir: dir, opts: o}
+	s.note(e)
+	if err := s.begin(v); err != nil {
 		return nil, err
 	}
-	return st, nil
+	return s, nil
 }
 
-// Log makes e durable. When it fails, e may be found by the next Open or not,
-// and files that e adds or deletes must stay until then, unless a later Log
-// succeeds: then e is not part of the manifest.
-func (s *Store) Log(e *Edit) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return fmt.Errorf("sift: manifest: %w", key.ErrClosed)
+// Num returns the number of the current manifest file.
+func (s *Store) Num() uint64 { return s.w.Num() }
+
+// Log makes an edit durable. next is the version that the edit leads to, for the
+// case that a new file has to begin with it. When Log fails, the edit may be
+// found by the next Load or not; the store can be used on.
+func (s *Store) Log(e *Edit, next *Version) error {
+	before := s.now
+	s.note(e)
+	if !s.doubt && s.w.Err() == nil && s.w.Size() < s.limit && s.append(e) == nil {
+		return nil
 	}
-	if err := s.ledger.check(e); err != nil {
-		return fmt.Errorf("BUG: manifest edit: %w", err)
-	}
-	if s.w == nil {
-		if err := s.begin(s.opt.NewFileNum()); err != nil {
-			return err
-		}
-	}
-	if err := s.append(s.w, e); err != nil {
-		_ = s.w.Abandon() // it has failed, and err says how
-		s.w = nil
-		s.old = append(s.old, s.num)
+	if err := s.rotate(next); err != nil {
+		s.now = before
 		return err
 	}
-	s.ledger.apply(e)
-	if s.w.Size()-s.base > s.opt.RotateSize {
-		s.rotate()
-	}
 	return nil
 }
 
-// rotate begins a new manifest because the present one has become long. What
-// fails here fails no edit: they are all in the present one, and the next Log
-// tries again.
-func (s *Store) rotate() {
-	w, num := s.w, s.num
-	s.old = append(s.old, num)
-	if err := s.begin(s.opt.NewFileNum()); errors.Is(err, ErrInDoubt) {
-		s.w = nil // CURRENT may name either, so no edit may go into just one
-	} else if err != nil {
-		s.old = s.old[:len(s.old)-1]
-		return
+func (s *Store) append(e *Edit) error {
+	if _, err := s.w.Append(e.Append(nil)); err != nil {
+		return err
 	}
-	_ = w.Abandon() // its edits are durable, and elsewhere too
+	return s.w.SyncAll()
 }
 
-// begin writes the manifest num, makes it current, and removes the old ones.
-// Unless it succeeds s.w is as it was.
-func (s *Store) begin(num uint64) error {
-	s.ledger.nextFileNum = max(s.ledger.nextFileNum, num+1)
-	w, err := s.write(num)
-	if err != nil {
-		return fmt.Errorf("sift: begin manifest %06d: %w", num, err)
+// note takes over the numbers that an edit sets.
+func (s *Store) note(e *Edit) {
+	s.now.LogNum = max(s.now.LogNum, e.LogNum)
+	s.now.NextFileNum = max(s.now.NextFileNum, e.NextFileNum)
+	s.now.LastSeq = max(s.now.LastSeq, e.LastSeq)
+}
+
+// rotate goes on in a new file, which begins with v.
+func (s *Store) rotate(v *Version) error {
+	old := s.w
+	if err := s.begin(v); err != nil {
+		return err
 	}
-	if err := setCurrent(s.fs, s.dir, num); err != nil {
-		err = errors.Join(err, w.Abandon())
-		if errors.Is(err, ErrInDoubt) {
-			s.old = append(s.old, num)
-		} else {
-			err = errors.Join(err, s.fs.Remove(Path(s.dir, Manifest, num)))
-		}
-		return fmt.Errorf("sift: make manifest %06d current: %w", num, err)
-	}
-	s.w, s.num, s.base = w, num, w.Size()
-	s.removeOld()
+	_ = old.Abandon() // nothing in it is needed
+	// A leftover costs space until the next Open removes it.
+	_ = s.fs.Remove(Path(s.dir, Manifest, old.Num()))
 	return nil
 }
 
-// write writes and syncs a manifest that holds the ledger. On an error it is
-// gone again.
-func (s *Store) write(num uint64) (*wal.Writer, error) {
+// begin makes a new file that describes v the current manifest.
+func (s *Store) begin(v *Version) error {
+	num := s.opts.NewFileNum()
 	path := Path(s.dir, Manifest, num)
 	w, err := wal.Create(s.fs, path, num, wal.Options{})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := s.append(w, s.ledger.snapshot()); err != nil {
-		return nil, errors.Join(err, w.Abandon(), s.fs.Remove(path))
+	if err := s.describe(w, v); err != nil {
+		return errors.Join(err, w.Abandon(), s.fs.Remove(path))
 	}
-	return w, nil
+	if err := setCurrent(s.fs, s.dir, num); err != nil {
+		// CURRENT may name it: it must stay, and so must all that it names.
+		s.doubt = true
+		return errors.Join(fmt.Errorf("%w: to %s: %w", ErrInDoubt, path, err), w.Abandon())
+	}
+	s.w = w
+	s.doubt = false
+	s.limit = max(s.opts.MaxSize, 2*w.Size())
+	return nil
 }
 
-// append makes one edit durable in w.
-func (s *Store) append(w *wal.Writer, e *Edit) error {
-	s.buf = e.Append(s.buf[:0])
-	end, err := w.Append(s.buf)
-	if err == nil {
-		err = w.Sync(end)
+// describe writes the whole state to a new manifest and makes it and its name
+// durable.
+func (s *Store) describe(w *wal.Writer, v *Version) error {
+	e := v.Snapshot()
+	e.Format = FormatVersion
+	e.LogNum, e.NextFileNum, e.LastSeq = s.now.LogNum, s.now.NextFileNum, s.now.LastSeq
+	if _, err := w.Append(e.Append(nil)); err != nil {
+		return err
 	}
-	return err
+	if err := w.SyncAll(); err != nil {
+		return err
+	}
+	return s.fs.SyncDir(s.dir)
 }
 
-// removeOld removes the manifests that cannot be current any more. One that
-// stays costs space until the next Open removes it.
-func (s *Store) removeOld() {
-	for _, num := range s.old {
-		_ = s.fs.Remove(Path(s.dir, Manifest, num))
-	}
-	s.old = nil
-}
-
-// Num returns the number of the newest manifest that is known to have become
-// current.
-func (s *Store) Num() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.num
-}
-
-// Close seals the manifest.
-func (s *Store) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return fmt.Errorf("sift: manifest: %w", key.ErrClosed)
-	}
-	s.closed = true
-	if s.w == nil {
-		return nil
-	}
-	return s.w.Close()
-}
+// Close seals the manifest and closes it.
+func (s *Store) Close() error { return s.w.Close() }

@@ -1,0 +1,85 @@
+package sift
+
+import (
+	"errors"
+
+	"github.com/siftkv/sift/internal/manifest"
+	"github.com/siftkv/sift/memtable"
+)
+
+// begin writes what was replayed anew, and starts a log and a manifest to go on
+// with. Only its last step, the switch of CURRENT, changes what the next Open
+// sees.
+func (op *opening) begin() error {
+	if err := op.write(op.mem); err != nil {
+		return err
+	}
+	op.mem = nil
+	if op.fresh {
+		return op.beginFresh()
+	}
+	if err := op.startLog(); err != nil {
+		return err
+	}
+	if err := op.startManifest(op.mem.log.Num()); err != nil {
+		return err
+	}
+	return op.publish()
+}
+
+// beginFresh is begin for a new database. The manifest comes first, so that a log
+// without CURRENT always means a loss, and then names the log, so that a missing
+// one does too.
+func (op *opening) beginFresh() error {
+	if err := op.startManifest(0); err != nil {
+		return err
+	}
+	if err := op.startLog(); err != nil {
+		return err
+	}
+	op.created = nil // from here on the manifest may name it
+	edit := &manifest.Edit{LogNum: op.mem.log.Num(), NextFileNum: op.nextFile.Load()}
+	if err := op.store.Log(edit, op.version); err != nil {
+		return err
+	}
+	return op.publish()
+}
+
+// startLog makes the first log, and the memtable that goes with it.
+func (op *opening) startLog() error {
+	log, err := op.newLog(nil)
+	if err != nil {
+		return err
+	}
+	op.created = append(op.created, log.path)
+	op.mem = &loggedMem{memtable.New(op.opts.MemTableSize), log}
+	return nil
+}
+
+// startManifest makes a manifest of the present version current.
+func (op *opening) startManifest(logNum uint64) error {
+	edit := &manifest.Edit{LogNum: logNum, LastSeq: op.lastSeq}
+	edit.NextFileNum = op.nextFile.Load() + 1 // the manifest's own number counted
+	store, err := manifest.Start(op.fs, op.dir, edit, op.version, manifest.StoreOptions{
+		NewFileNum: op.newFileNum,
+		MaxSize:    op.opts.ManifestSize,
+	})
+	if err == nil || errors.Is(err, manifest.ErrInDoubt) {
+		op.created = nil // CURRENT may need them: a failure leaves them to the next Open
+	}
+	op.store = store
+	return err
+}
+
+// publish makes what was read visible.
+func (op *opening) publish() error {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	for _, t := range op.version.All() {
+		op.born[t.Num] = op.serial + 1
+	}
+	op.setOlderLogsLocked()
+	op.installLocked(op.memTablesLocked(), op.version)
+	op.setDelayLocked()
+	return nil
+}

@@ -1,0 +1,149 @@
+package sift
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/siftkv/sift/compaction"
+	"github.com/siftkv/sift/internal/manifest"
+)
+
+// Flush writes the memtable to a table and returns once all writes made before
+// the call are in tables.
+func (db *DB) Flush() error {
+	if err := db.writable(); err != nil {
+		return err
+	}
+	last, err := db.rotateForFlush()
+	if err != nil || last == nil {
+		return err
+	}
+	return db.waitFlushed(last)
+}
+
+// rotateForFlush hands the memtable to the flusher, if there is anything in it,
+// and returns the newest log that has to be flushed.
+func (db *DB) rotateForFlush() (*logFile, error) {
+	db.commitMu.Lock()
+	defer db.commitMu.Unlock()
+	if db.mem == nil {
+		return nil, ErrClosed
+	}
+	if !db.mem.Empty() {
+		if err := db.fatalError(); err != nil {
+			return nil, err
+		}
+		if err := db.waitForRoom(); err != nil {
+			return nil, err
+		}
+		log := db.mem.log
+		return log, db.rotate()
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if n := len(db.waiting); n > 0 {
+		return db.waiting[n-1].log, nil
+	}
+	return nil, nil
+}
+
+// waitFlushed waits until a log's memtable is a table. It does not wait for a
+// flush that is failing.
+func (db *DB) waitFlushed(l *logFile) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for !l.flushed.Load() {
+		switch {
+		case db.closed.Load():
+			return ErrClosed
+		case db.flushErr != nil:
+			return fmt.Errorf("%w: flush: %w", ErrBackground, db.flushErr)
+		}
+		db.changed.Wait()
+	}
+	return nil
+}
+
+// flusher writes waiting memtables to tables, oldest first, until the database
+// closes. A failed flush is tried again, after a growing pause.
+func (db *DB) flusher() {
+	defer db.work.Done()
+	var pause backoff
+	for {
+		m, ok := db.nextFlush()
+		if !ok {
+			return
+		}
+		err := db.flush(m)
+		if db.ctx.Err() != nil {
+			return
+		}
+		db.setFlushErr(err)
+		if err == nil {
+			pause.reset()
+			continue
+		}
+		db.failed("flush", err)
+		pause.wait(db.ctx)
+	}
+}
+
+// nextFlush waits for a memtable to flush. It reports false when the database
+// closes.
+func (db *DB) nextFlush() (*loggedMem, bool) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for len(db.waiting) == 0 && !db.closed.Load() {
+		db.changed.Wait()
+	}
+	if db.closed.Load() {
+		return nil, false
+	}
+	return db.waiting[0], true
+}
+
+func (db *DB) setFlushErr(err error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.flushErr = err
+	db.changed.Broadcast()
+}
+
+// flush writes the oldest waiting memtable to a table and installs it. Only the
+// flusher calls it, so that memtables become tables in the order of their writes.
+func (db *DB) flush(m *loggedMem) error {
+	start := time.Now()
+	result, err := compaction.Flush(db.ctx, db.compactionEnv(), db.currentVersion(), m.NewIter())
+	if err != nil {
+		return err
+	}
+	edit := &manifest.Edit{LogNum: db.logAfter(m)}
+	for _, t := range result.Outputs {
+		edit.Added = append(edit.Added, manifest.NewTable{Level: 0, Meta: t})
+	}
+	err = db.install(edit, func() {
+		db.waiting = db.waiting[1:]
+		m.log.flushed.Store(true)
+		m.log.Supersede()
+	})
+	if err != nil {
+		return err
+	}
+	db.retireLog(m.log)
+	db.schedule()
+	db.written.flush(result.Stats)
+	db.flushed(result, time.Since(start))
+	return nil
+}
+
+// logAfter returns the number of the first log that is needed once m is a table.
+func (db *DB) logAfter(m *loggedMem) uint64 {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for i, w := range db.waiting {
+		if w == m && i+1 < len(db.waiting) {
+			return db.waiting[i+1].log.Num()
+		}
+	}
+	return db.mem.log.Num()
+}

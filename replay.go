@@ -1,0 +1,179 @@
+package sift
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/siftkv/sift/bloom"
+	"github.com/siftkv/sift/compaction"
+	"github.com/siftkv/sift/internal/key"
+	"github.com/siftkv/sift/internal/manifest"
+	"github.com/siftkv/sift/memtable"
+	"github.com/siftkv/sift/sstable"
+	"github.com/siftkv/sift/wal"
+)
+
+// checkTables compares the size of every table with the manifest's record of it,
+// and lists all that differ.
+func (op *opening) checkTables() error {
+	var errs []error
+	for _, t := range op.version.All() {
+		path := op.tablePath(t.Num)
+		info, err := op.fs.Stat(path)
+		switch {
+		case err != nil:
+			errs = append(errs, &CorruptionError{
+				File: filepath.Base(path), Offset: -1, Err: err,
+				What: fmt.Sprintf("the table of %d bytes cannot be found", t.Size),
+			})
+		case info.IsDir || info.Size != t.Size:
+			errs = append(errs, key.Corruptf(path, -1, "the table has %d bytes; the manifest says %d", info.Size, t.Size))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// loadFilters reads the filters of all tables into memory, and makes the version
+// anew with them.
+func (op *opening) loadFilters() error {
+	tables := make(chan *manifest.TableMeta)
+	errs := make([]error, op.opts.Workers)
+	var readers sync.WaitGroup
+	for i := range errs {
+		readers.Go(func() {
+			for t := range tables {
+				errs[i] = errors.Join(errs[i], op.loadFilter(t))
+			}
+		})
+	}
+	for _, t := range op.version.All() {
+		tables <- t
+	}
+	close(tables)
+	readers.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	v, err := new(manifest.Version).Apply(op.version.Snapshot())
+	if err != nil {
+		return fmt.Errorf("BUG: a version does not survive its own description: %w", err)
+	}
+	op.version = v
+	return nil
+}
+
+// loadFilter sets the filter of a table. A damaged one is reported, and the
+// table then read without it: a filter saves work, it holds no data.
+func (op *opening) loadFilter(t *manifest.TableMeta) error {
+	if t.FilterLen == 0 {
+		return nil
+	}
+	path := op.tablePath(t.Num)
+	f, err := op.fs.Open(path)
+	if err != nil {
+		return fmt.Errorf("read the filter of %s: %w", path, err)
+	}
+	defer f.Close()
+	data, err := sstable.ReadFilter(f, path, t.ID, sstable.Handle{Off: t.FilterOff, Len: t.FilterLen}, &op.diskReads)
+	if err == nil {
+		t.Filter, err = bloom.Open(data)
+	}
+	if err != nil {
+		op.damagedFilters.Add(1)
+		op.badFilter(path, err)
+	}
+	return nil
+}
+
+// replay reads the logs that the manifest needs into memtables. What fills one is
+// written to tables at once, unless the database is read-only.
+func (op *opening) replay() error {
+	logs, err := op.neededLogs()
+	if err != nil {
+		return err
+	}
+	op.mem = &loggedMem{MemTable: memtable.New(op.opts.MemTableSize)}
+	report, err := wal.Replay(op.fs, logs, op.replayBatch)
+	if err != nil {
+		return err
+	}
+	if report.DroppedBytes > 0 || report.DroppedLogs > 0 {
+		op.tornLog(report.DroppedBytes)
+	}
+	op.visible.Store(op.lastSeq)
+	return nil
+}
+
+// neededLogs lists the logs whose writes are in no table yet. The oldest of them
+// must be there: the manifest named it after it was durable.
+func (op *opening) neededLogs() ([]wal.LogFile, error) {
+	var nums []uint64
+	for _, f := range op.files {
+		if f.kind == manifest.Log && f.num >= op.logNum {
+			nums = append(nums, f.num)
+		}
+	}
+	slices.Sort(nums)
+	if op.logNum > 0 && (len(nums) == 0 || nums[0] != op.logNum) {
+		return nil, key.Corruptf(op.logPath(op.logNum), -1, "the log is missing, and the manifest needs it")
+	}
+	logs := make([]wal.LogFile, len(nums))
+	for i, n := range nums {
+		logs[i] = wal.LogFile{Num: n, Path: op.logPath(n)}
+	}
+	return logs, nil
+}
+
+func (op *opening) replayBatch(log uint64, payload []byte) error {
+	r, err := readBatch(payload)
+	if err == nil && r.seq <= op.lastSeq {
+		err = fmt.Errorf("batch with sequence number %d after %d", r.seq, op.lastSeq)
+	}
+	if err == nil && op.mem.Size()+int64(len(payload)) > op.opts.MemTableSize && !op.mem.Empty() {
+		if err := op.freeze(); err != nil {
+			return err
+		}
+	}
+	if err == nil {
+		op.lastSeq = r.seq + uint64(r.count) - 1
+		err = insert(op.mem.MemTable, payload)
+	}
+	if err != nil && !errors.Is(err, ErrVersion) {
+		return &CorruptionError{File: filepath.Base(op.logPath(log)), Offset: -1, What: "a record does not hold a batch", Err: err}
+	}
+	return err
+}
+
+// freeze begins another memtable.
+func (op *opening) freeze() error {
+	full := op.mem
+	op.mem = &loggedMem{MemTable: memtable.New(op.opts.MemTableSize)}
+	if op.opts.ReadOnly {
+		op.waiting = append(op.waiting, full)
+		return nil
+	}
+	return op.write(full)
+}
+
+// write makes a replayed memtable a table of the version, which the manifest
+// learns of at the end of Open.
+func (op *opening) write(m *loggedMem) error {
+	if m.Empty() {
+		return nil
+	}
+	result, err := compaction.Flush(op.ctx, op.compactionEnv(), op.version, m.NewIter())
+	if err != nil {
+		return err
+	}
+	edit := new(manifest.Edit)
+	for _, t := range result.Outputs {
+		op.created = append(op.created, op.tablePath(t.Num))
+		edit.Added = append(edit.Added, manifest.NewTable{Level: 0, Meta: t})
+	}
+	op.written.flush(result.Stats)
+	op.version, err = op.version.Apply(edit)
+	return err
+}
