@@ -5,71 +5,92 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"github.com/siftkv/sift/internal/key"
 	"github.com/siftkv/sift/internal/vfs"
 )
 
-// CURRENT names the manifest in use, and holds nothing else:
+// CURRENT names the manifest that counts. Its whole contents are
 //
-//	current = "MANIFEST-" digits "\n"
+//	current = "MANIFEST-" number "\n"
 //
-// It is replaced by renaming CURRENT.tmp over it, so that it is always one name
-// or the other, whole.
+// with the number as in the manifest's own name, at least six digits. It is
+// replaced by a rename and never written in place, so it always holds one name
+// or the other.
 
-// maxCurrent is more than a CURRENT can have, in bytes.
+// maxCurrent bounds what is read of CURRENT, in bytes.
 const maxCurrent = 64
 
-// ErrNoCurrent says that a directory holds tables or logs, but no CURRENT that
-// tells what they are. Nothing must be created over them.
+// ErrNoCurrent says that a directory holds tables or logs, but no CURRENT. To
+// create a database there would mean to delete them.
 var ErrNoCurrent error = &key.CorruptionError{
-	File: currentName, Offset: -1,
-	What: "the file is missing, though there are tables or logs; restore it or repair the database",
+	File:   currentName,
+	Offset: -1,
+	What:   "the file is missing, though there are tables or logs; restore it, or repair the database",
 }
 
-// readCurrent returns the number of the manifest in use.
+// ErrInDoubt says that a new manifest was being made current when a call failed,
+// so that the next Open may find either. No file that either of them names may
+// be removed.
+var ErrInDoubt = errors.New("the new manifest may or may not have become current")
+
+// readCurrent returns the number of the manifest that CURRENT names. Where there
+// is no CURRENT the error is key.ErrNotExist.
 func readCurrent(fsys vfs.FS, dir string) (uint64, error) {
-	path := Path(dir, Current, 0)
-	f, err := fsys.Open(path)
+	f, err := fsys.Open(Path(dir, Current, 0))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("%w: no %s in %s", key.ErrNotExist, currentName, dir)
+	}
 	if err != nil {
-		return 0, fmt.Errorf("sift: %w", err)
+		return 0, fmt.Errorf("sift: open %s: %w", currentName, err)
 	}
 	defer f.Close()
-	var buf [maxCurrent]byte
-	n, err := f.ReadAt(buf[:], 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return 0, fmt.Errorf("sift: read %s: %w", path, err)
+	buf := make([]byte, maxCurrent)
+	n, err := f.ReadAt(buf, 0)
+	if err != nil && err != io.EOF {
+		return 0, fmt.Errorf("sift: read %s: %w", currentName, err)
 	}
-	base, ended := strings.CutSuffix(string(buf[:n]), "\n")
-	kind, num := ParseName(base)
-	if !ended || kind != Manifest {
-		return 0, key.Corruptf(path, 0, "it must hold the name of a manifest and a newline, and starts with %.40q", buf[:n])
-	}
-	return num, nil
+	return parseCurrent(string(buf[:n]))
 }
 
-// setCurrent makes CURRENT name a manifest, which must be durable, and returns
-// once that is durable too.
+// parseCurrent accepts exactly what writeCurrent writes: a name that it does not
+// know in full never becomes a path.
+func parseCurrent(s string) (uint64, error) {
+	base, ended := strings.CutSuffix(s, "\n")
+	if kind, num := ParseName(base); ended && kind == Manifest {
+		return num, nil
+	}
+	return 0, key.Corruptf(currentName, 0, "it holds %q instead of the name of a manifest and a line end; "+
+		"restore the file, or repair the database", s)
+}
+
+// setCurrent makes the manifest num the one that counts. The manifest and its
+// name must be durable. An error that is ErrInDoubt may have had the effect all
+// the same; after any other one CURRENT is as it was.
 func setCurrent(fsys vfs.FS, dir string, num uint64) error {
-	tmp := Path(dir, CurrentTemp, 0)
-	if err := writeFile(fsys, tmp, []byte(name(Manifest, num)+"\n")); err != nil {
-		return errors.Join(err, ignoreMissing(fsys.Remove(tmp)))
+	temp := Path(dir, CurrentTemp, 0)
+	if err := writeCurrent(fsys, temp, num); err != nil {
+		err = errors.Join(err, ignoreMissing(fsys.Remove(temp)))
+		return fmt.Errorf("sift: write %s: %w", filepath.Base(temp), err)
 	}
-	if err := fsys.Rename(tmp, Path(dir, Current, 0)); err != nil {
-		return errors.Join(err, ignoreMissing(fsys.Remove(tmp)))
+	err := fsys.Rename(temp, Path(dir, Current, 0))
+	if err == nil {
+		err = fsys.SyncDir(dir)
 	}
-	return fsys.SyncDir(dir)
+	if err != nil {
+		return fmt.Errorf("sift: make manifest %06d current: %w: %w", num, ErrInDoubt, err)
+	}
+	return nil
 }
 
-// writeFile makes a durable file with the given content. Its name is not durable
-// yet.
-func writeFile(fsys vfs.FS, path string, content []byte) error {
+func writeCurrent(fsys vfs.FS, path string, num uint64) error {
 	f, err := fsys.Create(path)
 	if err != nil {
 		return err
 	}
-	if err = f.Append(content); err == nil {
+	if err = f.Append([]byte(name(Manifest, num) + "\n")); err == nil {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())

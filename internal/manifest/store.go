@@ -4,136 +4,203 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/siftkv/sift/internal/key"
 	"github.com/siftkv/sift/internal/vfs"
 	"github.com/siftkv/sift/wal"
 )
 
-// Store writes the manifest: a log of edits, in a file of its own number, whose
-// first edit describes the whole state at its beginning. It is for one goroutine
-// at a time.
+// A manifest is a log (package wal) under its own file number. Each record is
+// one edit, and the first one describes everything:
+//
+//	MANIFEST-NNNNNN = snapshot { edit }
+//
+// No manifest is taken up again after it was closed or a process died: Open
+// begins a new one, and so does a Store when the present one has become long or
+// a write to it failed. A crash between any two of these steps leaves the old
+// manifest or the new one in force, whole:
+//
+//  1. the new manifest is written; its name and its bytes are made durable
+//  2. CURRENT.tmp is written and made durable
+//  3. CURRENT.tmp is renamed to CURRENT, and that made durable
+//  4. the old manifest is removed
+
+// DefaultMaxSize is the MaxSize of StoreOptions that give none.
+const DefaultMaxSize = 4 << 20
+
+// StoreOptions say how the manifest is kept.
+type StoreOptions struct {
+	// NewFileNum gives out a file number that was never used before.
+	NewFileNum func() uint64
+
+	// MaxSize is how long a manifest gets before a new one is begun, in bytes,
+	// or twice its first edit if that is more. 0 means DefaultMaxSize.
+	MaxSize int64
+}
+
+// Store writes the manifest of an open database. It is for one goroutine at a
+// time.
 //
 // Invariants:
-//  1. At every moment CURRENT names a manifest whose every edit up to the last
-//     that Log accepted is durable.
-//  2. A manifest is removed only after CURRENT durably names another.
-//  3. A file to which a write failed takes no further edit, nor does one that
-//     CURRENT may have ceased to name.
+//
+//  1. If w is set, CURRENT durably names its file, which holds the present state.
+//  2. If w is nil, a switch of CURRENT is in doubt: it names one of the files in
+//     old. Each of those holds the present state, but for edits that failed.
+//  3. A manifest is removed only after CURRENT durably names another.
 type Store struct {
 	fs   vfs.FS
 	dir  string
 	opts StoreOptions
 
-	w     *wal.Writer
-	limit int64 // bytes at which the next edit begins a new file
-	doubt bool  // a switch of CURRENT failed: it may name another file than w
-	now   Edit  // the numbers of the present state; no tables
+	w      *wal.Writer
+	limit  int64    // bytes at which the next edit begins a new manifest
+	now    State    // the numbers of the present state; no tables
+	old    []uint64 // manifests to remove once another one is durably current
+	buf    []byte
+	closed bool
 }
 
-// StoreOptions say how the manifest is kept.
-type StoreOptions struct {
-	// NewFileNum gives the numbers of manifest files.
-	NewFileNum func() uint64
-	// MaxSize is when the manifest begins anew, in bytes.
-	MaxSize int64
-}
-
-// ErrInDoubt says that the switch of CURRENT failed, so that the next Load may find
-// the old state or the new one: the files of both must stay.
-var ErrInDoubt = errors.New("sift: the switch of CURRENT may have happened or not")
-
-// Start makes a manifest that describes v and the numbers of e, and makes it the
-// current one. The one before, if any, stays as it is. When it fails CURRENT names
-// the one before, unless the error is ErrInDoubt.
+// Start begins a manifest that describes v and the numbers of e, and makes it
+// the current one. It serves a new database as well as one that was loaded,
+// whose manifest stays where it is. A failure removes the new manifest, unless
+// it is ErrInDoubt: then the next Open may find either.
 func Start(fsys vfs.FS, dir string, e *Edit, v *Version, o StoreOptions) (*Store, error) {
+	if o.MaxSize <= 0 {
+		o.MaxSize = DefaultMaxSize
+	}
 	s := &Store{fs: fsys, dir: dir, opts: o}
-	s.note(e)
+	s.now.note(e)
 	if err := s.begin(v); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// Num returns the number of the current manifest file.
-func (s *Store) Num() uint64 { return s.w.Num() }
+// Num returns the number of the newest manifest that durably became current.
+func (s *Store) Num() uint64 { return s.now.Num }
 
-// Log makes an edit durable. next is the version that the edit leads to, for the
-// case that a new file has to begin with it. When Log fails, the edit may be
-// found by the next Load or not; the store can be used on.
+// Log makes an edit durable. next is the version that the edit leads to, which a
+// new manifest has to begin with; nil is an empty database.
+//
+// When Log fails, the next Open may find the edit or not, so every file that it
+// adds or deletes must stay. The Store can be used on: once another Log has
+// succeeded, the failed edit is surely no part of the manifest.
 func (s *Store) Log(e *Edit, next *Version) error {
+	if s.closed {
+		return fmt.Errorf("sift: manifest: %w", key.ErrClosed)
+	}
 	before := s.now
-	s.note(e)
-	if !s.doubt && s.w.Err() == nil && s.w.Size() < s.limit && s.append(e) == nil {
+	s.now.note(e)
+	err := s.log(e, next)
+	if err != nil {
+		num := s.now.Num
+		s.now = before
+		s.now.Num = num
+	}
+	return err
+}
+
+// log tries the present manifest, unless it is too long, and a new one, and if
+// that cannot be made the present one again.
+func (s *Store) log(e *Edit, next *Version) error {
+	if s.w != nil && s.w.Size() < s.limit && s.append(s.w, e) == nil {
 		return nil
 	}
-	if err := s.rotate(next); err != nil {
-		s.now = before
-		return err
+	err := s.rotate(next)
+	if err != nil && s.w != nil && s.w.Err() == nil {
+		err = s.append(s.w, e)
 	}
-	return nil
+	return err
 }
 
-func (s *Store) append(e *Edit) error {
-	if _, err := s.w.Append(e.Append(nil)); err != nil {
-		return err
-	}
-	return s.w.SyncAll()
-}
-
-// note takes over the numbers that an edit sets.
-func (s *Store) note(e *Edit) {
-	s.now.LogNum = max(s.now.LogNum, e.LogNum)
-	s.now.NextFileNum = max(s.now.NextFileNum, e.NextFileNum)
-	s.now.LastSeq = max(s.now.LastSeq, e.LastSeq)
-}
-
-// rotate goes on in a new file, which begins with v.
+// rotate goes on in a new manifest, which begins with v.
 func (s *Store) rotate(v *Version) error {
-	old := s.w
-	if err := s.begin(v); err != nil {
+	w := s.w
+	err := s.begin(v)
+	if err != nil && !errors.Is(err, ErrInDoubt) {
 		return err
 	}
-	_ = old.Abandon() // nothing in it is needed
-	// A leftover costs space until the next Open removes it.
-	_ = s.fs.Remove(Path(s.dir, Manifest, old.Num()))
+	if w != nil {
+		_ = w.Abandon() // whatever it holds, it takes no more
+		s.old = append(s.old, w.Num())
+	}
+	if err != nil {
+		s.w = nil
+		return err
+	}
+	s.removeOld()
 	return nil
 }
 
-// begin makes a new file that describes v the current manifest.
+// begin writes a new manifest that describes v and makes it current. Unless it
+// succeeds s.w is as it was.
 func (s *Store) begin(v *Version) error {
 	num := s.opts.NewFileNum()
-	path := Path(s.dir, Manifest, num)
-	w, err := wal.Create(s.fs, path, num, wal.Options{})
+	s.now.NextFileNum = max(s.now.NextFileNum, num+1)
+	w, err := s.describe(num, v)
 	if err != nil {
-		return err
+		return fmt.Errorf("sift: begin manifest %06d: %w", num, err)
 	}
-	if err := s.describe(w, v); err != nil {
-		return errors.Join(err, w.Abandon(), s.fs.Remove(path))
+	err = setCurrent(s.fs, s.dir, num)
+	switch {
+	case errors.Is(err, ErrInDoubt):
+		s.old = append(s.old, num)
+		return errors.Join(err, w.Abandon())
+	case err != nil:
+		return errors.Join(err, w.Abandon(), s.fs.Remove(Path(s.dir, Manifest, num)))
 	}
-	if err := setCurrent(s.fs, s.dir, num); err != nil {
-		// CURRENT may name it: it must stay, and so must all that it names.
-		s.doubt = true
-		return errors.Join(fmt.Errorf("%w: to %s: %w", ErrInDoubt, path, err), w.Abandon())
-	}
-	s.w = w
-	s.doubt = false
+	s.w, s.now.Num = w, num
 	s.limit = max(s.opts.MaxSize, 2*w.Size())
 	return nil
 }
 
-// describe writes the whole state to a new manifest and makes it and its name
-// durable.
-func (s *Store) describe(w *wal.Writer, v *Version) error {
+// describe writes a manifest that holds v and the present numbers. It is durable,
+// its name too, or gone.
+func (s *Store) describe(num uint64, v *Version) (*wal.Writer, error) {
+	if v == nil {
+		v = new(Version)
+	}
+	path := Path(s.dir, Manifest, num)
+	w, err := wal.Create(s.fs, path, num, wal.Options{})
+	if err != nil {
+		return nil, err
+	}
 	e := v.Snapshot()
 	e.Format = FormatVersion
 	e.LogNum, e.NextFileNum, e.LastSeq = s.now.LogNum, s.now.NextFileNum, s.now.LastSeq
-	if _, err := w.Append(e.Append(nil)); err != nil {
-		return err
+	if err := s.append(w, e); err != nil {
+		return nil, errors.Join(err, w.Abandon(), s.fs.Remove(path))
 	}
-	if err := w.SyncAll(); err != nil {
-		return err
-	}
-	return s.fs.SyncDir(s.dir)
+	return w, nil
 }
 
-// Close seals the manifest and closes it.
-func (s *Store) Close() error { return s.w.Close() }
+// append makes one edit durable in w. The first sync of a log makes its name
+// durable as well.
+func (s *Store) append(w *wal.Writer, e *Edit) error {
+	s.buf = e.Append(s.buf[:0])
+	end, err := w.Append(s.buf)
+	if err == nil {
+		err = w.Sync(end)
+	}
+	return err
+}
+
+// removeOld removes the manifests that cannot be current any more. One that
+// stays costs space until the next Open removes it.
+func (s *Store) removeOld() {
+	for _, num := range s.old {
+		_ = s.fs.Remove(Path(s.dir, Manifest, num))
+	}
+	s.old = nil
+}
+
+// Close seals the manifest.
+func (s *Store) Close() error {
+	if s.closed {
+		return fmt.Errorf("sift: manifest: %w", key.ErrClosed)
+	}
+	s.closed = true
+	if s.w == nil {
+		return nil
+	}
+	return s.w.Close()
+}
