@@ -1,43 +1,48 @@
 package bloom
 
-import (
-	"errors"
-	"fmt"
-	"math"
-)
+import "errors"
 
 // MaxBitsPerKey is the largest number of bits per key that a Builder accepts.
 const MaxBitsPerKey = 64
 
+// ErrMemoryLimit says that a filter cannot be built within the limit that
+// [Builder.SetMemoryLimit] set. The set is best left without a filter.
+var ErrMemoryLimit = errors.New("bloom: filter exceeds the build memory limit")
+
 // chunkLen is the number of hashes that a Builder allocates at once. Chunks are
-// never copied, so that a large set costs no more than 8 bytes a key.
+// never copied, so that collecting a large set costs no more than 8 bytes a key.
 const chunkLen = 8 << 10
 
 // A Builder collects the hashes of a set's keys and encodes a filter for
 // exactly that many. It is not safe for use by several goroutines.
 //
-// Until Finish a Builder holds 8 bytes a key; see [Builder.PeakMemory].
+// Until Finish a Builder holds 8 bytes a key, and [PeakMemory] at most.
 type Builder struct {
 	kind       Kind
 	bitsPerKey float64
+	limit      uint64 // of memory, in bytes; 0: none
 
 	full [][]uint64 // chunks of chunkLen hashes
 	cur  []uint64   // the chunk being filled
 	last uint64     // the hash added last, if any was
+	over bool       // the hashes alone exceed the limit and were dropped
 }
 
 // NewBuilder returns a Builder of filters with bitsPerKey bits for each key. It
 // refuses an unknown kind and a number that is NaN, zero, negative or above
 // [MaxBitsPerKey].
 func NewBuilder(kind Kind, bitsPerKey float64) (*Builder, error) {
-	if kind >= numKinds {
-		return nil, fmt.Errorf("bloom: no filter of %v", kind)
-	}
-	if !(bitsPerKey > 0 && bitsPerKey <= MaxBitsPerKey) {
-		return nil, fmt.Errorf("bloom: %v bits per key, want more than 0 and at most %d", bitsPerKey, MaxBitsPerKey)
+	if err := checkDesign(kind, bitsPerKey); err != nil {
+		return nil, err
 	}
 	return &Builder{kind: kind, bitsPerKey: bitsPerKey}, nil
 }
+
+// SetMemoryLimit bounds the bytes that the Builder holds at any time, as
+// [PeakMemory] counts them. A Fuse that would exceed it becomes a Blocked; a
+// Blocked that would makes Finish fail with [ErrMemoryLimit], and Add then stops
+// collecting. 0, the default, is no limit.
+func (b *Builder) SetMemoryLimit(bytes uint64) { b.limit = bytes }
 
 // Add adds a key by its hash. A hash equal to the one before it is dropped: the
 // versions of one key are neighbours in a sorted table.
@@ -45,8 +50,8 @@ func (b *Builder) Add(h uint64) {
 	if h == b.last && len(b.cur) > 0 {
 		return
 	}
-	if len(b.cur) == cap(b.cur) {
-		b.grow()
+	if len(b.cur) == cap(b.cur) && !b.grow() {
+		return
 	}
 	b.cur = append(b.cur, h)
 	b.last = h
@@ -55,11 +60,22 @@ func (b *Builder) Add(h uint64) {
 // AddKey adds a key. It does not keep it.
 func (b *Builder) AddKey(key []byte) { b.Add(Hash(key)) }
 
-func (b *Builder) grow() {
+// grow makes room for a chunk of hashes. It reports false if the limit forbids
+// that.
+func (b *Builder) grow() bool {
+	if b.over {
+		return false
+	}
 	if len(b.cur) > 0 {
 		b.full = append(b.full, b.cur)
 	}
+	b.cur = nil
+	if b.limit > 0 && 8*uint64(b.Len()+chunkLen) > b.limit {
+		b.full, b.over = nil, true
+		return false
+	}
 	b.cur = make([]uint64, 0, chunkLen)
+	return true
 }
 
 // Len returns the number of keys added since the last Finish, adjacent
@@ -72,38 +88,49 @@ func (b *Builder) Len() int { return len(b.full)*chunkLen + len(b.cur) }
 // cache line.
 func (b *Builder) Finish() ([]byte, error) {
 	data, err := b.encode()
-	b.full, b.cur = nil, b.cur[:0]
+	b.full, b.cur, b.over = nil, b.cur[:0], false
 	return data, err
 }
 
 func (b *Builder) encode() ([]byte, error) {
-	h := header{kind: b.kind, n: uint64(b.Len()), designN: uint64(b.Len())}
-	var size uint64
-	switch b.kind {
-	case Blocked:
-		h.scheme, h.probes = schemeChain32, blockedProbes(b.bitsPerKey)
-		h.units = blockedLines(h.n, b.bitsPerKey)
-		size = h.units * lineBytes
-	case Classic:
-		h.scheme, h.probes = schemeChain64, classicProbes(b.bitsPerKey)
-		h.units = classicBits(h.n, b.bitsPerKey)
-		size = h.units / 8
+	if b.over {
+		return nil, ErrMemoryLimit
 	}
-	if size > math.MaxInt-headerSize-lineBytes {
-		return nil, errors.New("bloom: filter is larger than memory")
+	h, size := b.design()
+	if size > maxBody {
+		return nil, errTooLarge
 	}
-	h.designRate = h.rate()
+	if b.limit > 0 && h.peakMemory(size) > b.limit {
+		return nil, ErrMemoryLimit
+	}
 	data := Alloc(headerSize + int(size))
-	body := data[headerSize:]
-	b.each(func(hashes []uint64) {
-		if b.kind == Blocked {
-			addBlockedGo(body, h.probes, hashes)
-		} else {
-			addClassic(body, h.units, h.probes, hashes)
-		}
-	})
+	if err := b.fill(&h, data[headerSize:]); err != nil {
+		return nil, err
+	}
 	h.seal(data)
 	return data, nil
+}
+
+// design chooses the filter for the keys that were added.
+func (b *Builder) design() (header, uint64) {
+	h, size := design(b.kind, uint64(b.Len()), b.bitsPerKey)
+	if h.kind == Fuse && b.limit > 0 && h.peakMemory(size) > b.limit {
+		return design(Blocked, h.n, b.bitsPerKey)
+	}
+	return h, size
+}
+
+// fill sets the bits of all keys in body.
+func (b *Builder) fill(h *header, body []byte) error {
+	switch h.kind {
+	case Blocked:
+		b.each(func(hashes []uint64) { addBlocked(body, h.probes, hashes) })
+	case Classic:
+		b.each(func(hashes []uint64) { addClassic(body, h.units, h.probes, hashes) })
+	case Fuse:
+		return buildFuse(h, body, b.each)
+	}
+	return nil
 }
 
 // each calls fn with every chunk of hashes.

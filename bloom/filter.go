@@ -4,7 +4,11 @@ package bloom
 // by many goroutines. A nil Filter and the zero Filter answer "maybe" to
 // everything, as a table without a filter must.
 type Filter struct {
-	body []byte // lines or words, little-endian, without the header
+	body  []byte // lines or words, little-endian, without the header
+	lines uint64 // of a blocked filter that the assembly can probe, else 0
+	lanes uint8  // its probes
+	mask  uint16
+
 	header
 }
 
@@ -26,47 +30,40 @@ func Open(data []byte) (*Filter, error) {
 		err = h.checkBlocked(uint64(len(body)))
 	case Classic:
 		err = h.checkClassic(uint64(len(body)))
+	case Fuse:
+		err = h.checkFuse(uint64(len(body)))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{body: body, header: h}, nil
+	f := &Filter{body: body, header: h}
+	if h.kind == Blocked && hasAVX2 {
+		f.lines, f.lanes, f.mask = h.units, h.probes, 1<<h.probes-1
+	}
+	return f, nil
 }
 
 // MayContain reports whether a key with hash h may be in the set. False is
 // certain.
-func (f *Filter) MayContain(h uint64) bool {
-	if f == nil || f.units == 0 {
+func (f *Filter) MayContain(h uint64) bool { return f == nil || mayContain(f, h) }
+
+// mayContainGo is MayContain for a filter that is not nil. It is the reference
+// for the assembly.
+func mayContainGo(f *Filter, h uint64) bool {
+	switch {
+	case f.units == 0:
 		return true
-	}
-	if f.kind == Blocked {
+	case f.kind == Blocked:
 		return probeBlockedGo(f.body, f.units, f.probes, h)
+	case f.kind == Classic:
+		return probeClassic(f.body, f.units, f.probes, h)
+	default:
+		return probeFuse(f.body, &f.header, h)
 	}
-	return probeClassic(f.body, f.units, f.probes, h)
 }
 
 // MayContainKey is MayContain for the hash of key.
 func (f *Filter) MayContainKey(key []byte) bool { return f.MayContain(Hash(key)) }
-
-// MayContainBatch sets out[i] to MayContain(hs[i]) for every i. The memory
-// accesses of a batch overlap, so that it is several times as fast as single
-// calls where the filter is larger than the processor's cache. It panics if out
-// is shorter than hs.
-func (f *Filter) MayContainBatch(hs []uint64, out []bool) {
-	out = out[:len(hs)]
-	for i, h := range hs {
-		out[i] = f.MayContain(h)
-	}
-}
-
-// MayContainMany sets out[i] to filters[i].MayContain(h) for every i: one key
-// against many tables. It panics if out is shorter than filters.
-func MayContainMany(filters []*Filter, h uint64, out []bool) {
-	out = out[:len(filters)]
-	for i, f := range filters {
-		out[i] = f.MayContain(h)
-	}
-}
 
 // Kind returns the filter's family.
 func (f *Filter) Kind() Kind {
@@ -109,5 +106,5 @@ func (f *Filter) Rate() float64 {
 	if f == nil || f.units == 0 {
 		return 1
 	}
-	return f.header.rate()
+	return f.header.rate(f.n)
 }

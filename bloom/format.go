@@ -27,9 +27,9 @@ import (
 //	| design rate (IEEE 754)                    | 40
 //	+-------------------------------------------+
 //	| length: header and body, in bytes         | 48
-//	+---------+---------------+-----------------+
-//	| probes  | zero (3 bytes)| CRC32C          | 56
-//	+---------+---------------+-----------------+
+//	+--------+---------+------+-----------------+
+//	| probes | segment | zero | CRC32C          | 56
+//	+--------+---------+------+-----------------+
 //	| body                                      | 64
 //
 // The checksum covers everything but itself. Whatever decides where a key's
@@ -63,7 +63,8 @@ type header struct {
 	n          uint64
 	designN    uint64
 	designRate float64
-	probes     uint8
+	probes     uint8 // of a key; bits of a fingerprint
+	segment    uint8 // log2 of the slots in a segment
 }
 
 // seal writes h into the first bytes of data, whose body is complete, and the
@@ -81,7 +82,7 @@ func (h *header) seal(data []byte) {
 	le.PutUint64(data[32:], h.designN)
 	le.PutUint64(data[40:], math.Float64bits(h.designRate))
 	le.PutUint64(data[48:], uint64(len(data)))
-	le.PutUint32(data[56:], uint32(h.probes))
+	data[56], data[57], data[58], data[59] = h.probes, h.segment, 0, 0
 	le.PutUint32(data[crcOffset:], checksum(data))
 }
 
@@ -110,7 +111,7 @@ func parseHeader(data []byte) (header, error) {
 	if data[4] != formatVersion || data[5] == 0 || data[5] > uint8(numKinds) || data[6] != hashXX64 {
 		return header{}, fmt.Errorf("%w: version %d, family %d, hash %d", ErrUnknown, data[4], data[5], data[6])
 	}
-	if data[57]|data[58]|data[59] != 0 {
+	if data[58]|data[59] != 0 {
 		return header{}, fmt.Errorf("%w: reserved bytes are in use", ErrUnknown)
 	}
 	h := header{
@@ -122,6 +123,10 @@ func parseHeader(data []byte) (header, error) {
 		designN:    le.Uint64(data[32:]),
 		designRate: math.Float64frombits(le.Uint64(data[40:])),
 		probes:     data[56],
+		segment:    data[57],
+	}
+	if h.n > maxKeys || h.designN > maxKeys {
+		return header{}, fmt.Errorf("%w: %d keys, designed for %d", ErrCorrupt, h.n, h.designN)
 	}
 	if !(h.designRate >= 0 && h.designRate <= 1) {
 		return header{}, fmt.Errorf("%w: design rate %v", ErrCorrupt, h.designRate)

@@ -1,5 +1,7 @@
 package bloom
 
+import "math"
+
 // The rates below are exact for a filter whose probes are independent and
 // uniform, at its real, finite size: no e^(-kn/m). A probe for an absent key
 // hits j distinct bits with some probability, and those j bits are all set with
@@ -57,12 +59,15 @@ func (o occupancy) rate(d []float64) float64 {
 	return min(sum, 1)
 }
 
-// classicRate returns the rate of k probes into m bits after n keys. The
-// recurrence of throw is a triangular matrix; its n*k-th power takes log2(n*k)
-// squarings.
-func classicRate(n, m uint64, k int) float64 {
-	o := newOccupancy(float64(m), k)
-	step := make([][]float64, k+1)
+// classicRate returns the rate of k probes into m bits after n keys.
+func classicRate(n, m uint64, k int) float64 { return classicHit(n, m, k, k) }
+
+// classicHit returns the probability that a number of probes into m bits hit
+// set bits only, after n keys that set k bits each. The recurrence of throw is a
+// triangular matrix; its n*k-th power takes log2(n*k) squarings.
+func classicHit(n, m uint64, k, probes int) float64 {
+	o := newOccupancy(float64(m), probes)
+	step := make([][]float64, probes+1)
 	for j := range step {
 		step[j] = make([]float64, k+1)
 		hit := min(1, float64(j)/o.m)
@@ -83,7 +88,7 @@ func classicRate(n, m uint64, k int) float64 {
 			perKey = multiplyLower(perKey, perKey)
 		}
 	}
-	return o.rate(distinct(o.m, k))
+	return o.rate(distinct(o.m, probes))
 }
 
 // multiplyLower returns the product of two lower triangular matrices.
@@ -115,15 +120,20 @@ func applyLower(a [][]float64, v []float64) []float64 {
 const saturated = 48 * lineBits
 
 // blockedRate returns the rate of k probes into one of several lines of 512
-// bits after n keys: the rate of a small classic filter, averaged over the
-// number of keys that a line receives, which is binomial. (Putze, Sanders and
-// Singler, equation 3, take it for Poisson, its limit.)
-func blockedRate(n, lines uint64, k int) float64 {
+// bits after n keys.
+func blockedRate(n, lines uint64, k int) float64 { return blockedHit(n, lines, k, k) }
+
+// blockedHit returns the probability that a number of probes into one of the
+// lines hit set bits only, after n keys that set k bits each: that of a small
+// classic filter, averaged over the number of keys that a line receives, which
+// is binomial. (Putze, Sanders and Singler, equation 3, take it for Poisson, its
+// limit.)
+func blockedHit(n, lines uint64, k, probes int) float64 {
 	if float64(n)/float64(lines)*float64(k) > saturated {
 		return 1
 	}
 	first, weights := binomial(n, 1/float64(lines))
-	o, d := newOccupancy(lineBits, k), distinct(lineBits, k)
+	o, d := newOccupancy(lineBits, probes), distinct(lineBits, probes)
 	for range first * uint64(k) {
 		o.throw()
 	}
@@ -171,16 +181,19 @@ func binomial(n uint64, p float64) (first uint64, weights []float64) {
 	return mode - uint64(len(below)), weights
 }
 
-// rate returns the expected false-positive rate of a filter with this header.
-func (h *header) rate() float64 {
-	if h.n == 0 {
-		return 0
-	}
+// deviation returns the standard deviation of the false-positive rate from one
+// set of n keys to another, given its mean. Twice the probes of one absent key
+// are the probes of two, so that their hit rate is the second moment; that the
+// lines of a blocked filter share a fixed number of keys makes its deviation a
+// little smaller than this.
+func (h *header) deviation(n uint64, mean float64) float64 {
+	k := int(h.probes)
+	var variance float64
 	switch h.kind {
 	case Blocked:
-		return blockedRate(h.n, h.units, int(h.probes))
+		variance = (blockedHit(n, h.units, k, 2*k) - mean*mean) / float64(h.units)
 	case Classic:
-		return classicRate(h.n, h.units, int(h.probes))
+		variance = classicHit(n, h.units, k, 2*k) - mean*mean
 	}
-	return 1
+	return math.Sqrt(max(variance, 0))
 }
