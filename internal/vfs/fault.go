@@ -74,19 +74,18 @@ func (f *Fault) run(op Op, call func(n int) error) error {
 	if answer == nil {
 		return call(n)
 	}
-	if answer == Skip {
-		if !op.Kind.skippable() {
-			return pathError(op.Kind, op.Name, Skip)
-		}
+	if answer == Skip && op.Kind.skippable() {
 		return nil
 	}
-	made, d, s := op.Kind == OpClose || op.Kind == OpUnlock, done{}, short{}
-	switch {
-	case errors.As(answer, &d):
-		made, answer = true, d.err
-	case errors.As(answer, &s):
-		made, answer = op.Kind == OpRead || op.Kind == OpAppend, s.err
-		n = min(n, max(s.n, 0))
+	made := op.Kind == OpClose || op.Kind == OpUnlock
+	switch a := answer.(type) {
+	case done:
+		made, answer = true, a.err
+	case short:
+		if op.Kind == OpRead || op.Kind == OpAppend {
+			made, n = true, min(n, max(a.n, 0))
+		}
+		answer = a.err
 	}
 	if made {
 		if err := call(n); err != nil {

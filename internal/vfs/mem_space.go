@@ -2,6 +2,10 @@ package vfs
 
 import "math"
 
+// maxMemFile is the largest file: what a slice can hold on any system, and far
+// below where sums of offsets overflow.
+const maxMemFile = min(1<<36, math.MaxInt/2)
+
 // spaceOf is the space that a file of n bytes takes. Zeros that were allocated
 // count like any others.
 func spaceOf(n int64) int64 { return (n + sectorSize - 1) / sectorSize * sectorSize }
@@ -9,9 +13,9 @@ func spaceOf(n int64) int64 { return (n + sectorSize - 1) / sectorSize * sectorS
 // room returns the size to which a file may grow.
 func (m *Mem) room(n *inode) int64 {
 	if m.space < 0 {
-		return math.MaxInt
+		return maxMemFile
 	}
-	return spaceOf(n.file.size) + max(0, m.space-m.used)
+	return min(maxMemFile, spaceOf(n.file.size)+max(0, m.space-m.used))
 }
 
 // charge accounts for a file that is about to have size bytes.

@@ -1,0 +1,342 @@
+package vfs_test
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/siftkv/sift/internal/vfs"
+)
+
+// "/", "." and detours name the same directory, and system separators work.
+func TestMemPaths(t *testing.T) {
+	m := vfs.NewMem()
+	must(t, m.MkdirAll("db"))
+	for i, name := range []string{"db/0", "/db/1", "./db/2", "db//3", "x/../db/4", "../db/5", filepath.Join("db", "6")} {
+		f, err := m.Create(name)
+		must(t, err)
+		must(t, f.Close())
+		if _, err := m.Stat(fmt.Sprintf("/db/%d", i)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, root := range []string{"/", ".", "db/.."} {
+		if names, err := m.List(root); err != nil || !slices.Equal(names, []string{"db"}) {
+			t.Errorf("List(%q) = %q %v", root, names, err)
+		}
+		must(t, m.SyncDir(root))
+		must(t, m.MkdirAll(root))
+		if m.Remove(root) == nil || m.Rename(root, "a") == nil {
+			t.Errorf("%q was removed or renamed", root)
+		}
+	}
+	for _, empty := range []error{m.MkdirAll(""), m.Remove(""), m.SyncDir(""), m.Rename("db", "")} {
+		(&system{T: t}).want(empty, fs.ErrNotExist)
+	}
+}
+
+// One seed is one image, and seeds differ.
+func TestCrashIsDeterministic(t *testing.T) {
+	build := func() *vfs.Mem {
+		m := vfs.NewMem()
+		for i := range 8 {
+			f, err := m.Create(fmt.Sprint(i))
+			must(t, err)
+			must(t, m.SyncDir("/"))
+			must(t, f.Append(bytes.Repeat([]byte{byte('a' + i)}, 3000)))
+			must(t, f.Close())
+			must(t, m.Rename(fmt.Sprint(i), fmt.Sprint("new", i)))
+		}
+		return m
+	}
+	a, b := build(), build()
+	images := map[string]bool{}
+	for seed := range uint64(20) {
+		one, two := image(t, a.Crash(50, seed)), image(t, b.Crash(50, seed))
+		if one != two {
+			t.Fatalf("seed %d gives two images", seed)
+		}
+		if one != image(t, a.Kill().Crash(50, seed)) {
+			t.Fatalf("seed %d gives another image after a kill", seed)
+		}
+		images[one] = true
+	}
+	if len(images) != 20 {
+		t.Errorf("20 seeds gave %d images", len(images))
+	}
+}
+
+func image(t *testing.T, m *vfs.Mem) string {
+	t.Helper()
+	names, err := m.List("/")
+	must(t, err)
+	var all strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&all, "%s=%q\n", name, bytesOf(t, m, name))
+	}
+	return all.String()
+}
+
+// Clones share bytes inside, and never show each other's changes.
+func TestClonesAreIndependent(t *testing.T) {
+	original := vfs.NewMem()
+	f, err := original.Create("a")
+	must(t, err)
+	must(t, f.Append([]byte("0123456789")))
+	must(t, f.Sync())
+	must(t, original.SyncDir("/"))
+
+	clones := []*vfs.Mem{original.Kill(), original.Crash(0, 1), original.Crash(50, 1), original.Kill().Kill()}
+	must(t, f.Append([]byte("original")))
+	for i, c := range clones {
+		g, err := c.Reuse("a", "b")
+		must(t, err)
+		must(t, g.Append([]byte{'A' + byte(i)}))
+		must(t, g.Skip(10))
+		must(t, g.Append([]byte("clone")))
+		must(t, g.Close())
+	}
+	must(t, f.Truncate(4))
+	must(t, f.Append([]byte("!")))
+	must(t, f.Close())
+
+	if got := string(bytesOf(t, original, "a")); got != "0123"+strings.Repeat("\x00", 14)+"!" {
+		t.Errorf("the original has %q", got)
+	}
+	for i, c := range clones {
+		want := string(rune('A'+i)) + "123456789clone"
+		if got := string(bytesOf(t, c, "b")); got != want {
+			t.Errorf("clone %d has %q, want %q", i, got, want)
+		}
+	}
+}
+
+// A crash while a sync runs may find each of: what was durable, what the sync
+// is writing, and what was appended meanwhile.
+func TestCrashInsideSync(t *testing.T) {
+	m := vfs.NewMem()
+	f, err := m.Create("a")
+	must(t, err)
+	must(t, f.Allocate(512))
+	must(t, f.Sync())
+	must(t, m.SyncDir("/"))
+	must(t, f.Append(bytes.Repeat([]byte("a"), 256)))
+
+	seen := map[string]bool{}
+	m.SetLatency(func(op vfs.Op) time.Duration {
+		if op.Kind != vfs.OpSync {
+			return 0
+		}
+		must(t, f.Append(bytes.Repeat([]byte("b"), 256)))
+		if got := runs(bytesOf(t, m.Crash(0, 1), "a")); got != "5120" {
+			t.Errorf("before the sync's end %s is durable", got)
+		}
+		for seed := range uint64(200) {
+			seen[runs(bytesOf(t, m.Crash(50, seed), "a"))] = true
+		}
+		return 0
+	})
+	must(t, f.Sync())
+	must(t, f.Close())
+	for _, want := range []string{"5120", "256a 2560", "256a 256b", "256a 256?", "256? 256b"} {
+		if !seen[want] {
+			t.Errorf("no crash left %s", want)
+		}
+		delete(seen, want)
+	}
+	for more := range seen {
+		t.Errorf("a crash left %s", more)
+	}
+}
+
+// Of two syncs that overlap, the one that began first says less; it must not
+// take back what the other made durable.
+func TestOverlappingSyncs(t *testing.T) {
+	m := vfs.NewMem()
+	f, err := m.Create("a")
+	must(t, err)
+	must(t, m.SyncDir("/"))
+	must(t, f.Append([]byte("a")))
+	inner := false
+	m.SetLatency(func(op vfs.Op) time.Duration {
+		if op.Kind == vfs.OpSync && !inner {
+			inner = true
+			must(t, f.Append([]byte("b")))
+			must(t, f.Sync())
+			must(t, f.Append([]byte("c")))
+		}
+		return 0
+	})
+	must(t, f.Sync())
+	must(t, f.Close())
+	if got := string(bytesOf(t, m.Crash(0, 1), "a")); got != "ab" {
+		t.Errorf("%q is durable, want ab", got)
+	}
+}
+
+// A SyncDir covers the names from before its beginning.
+func TestNamesDuringSyncDir(t *testing.T) {
+	m := vfs.NewMem()
+	must(t, m.MkdirAll("before"))
+	m.SetLatency(func(op vfs.Op) time.Duration {
+		if op.Kind == vfs.OpSyncDir {
+			must(t, m.MkdirAll("meanwhile"))
+		}
+		return 0
+	})
+	must(t, m.SyncDir("/"))
+	if got := tree(t, m.Crash(0, 1)); !slices.Equal(got, []string{"before/"}) {
+		t.Errorf("durable: %q", got)
+	}
+}
+
+// Waits take no real time in a bubble, block nobody else, and each call has one.
+func TestLatency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := vfs.NewMem()
+		f, err := m.Create("a")
+		must(t, err)
+		m.SetLatency(func(op vfs.Op) time.Duration {
+			switch op.Kind {
+			case vfs.OpSync:
+				return time.Second
+			case vfs.OpAppend:
+				return time.Duration(op.Len) * time.Millisecond
+			}
+			return time.Hour
+		})
+		start := time.Now()
+		var group sync.WaitGroup
+		for range 16 {
+			group.Go(func() { must(t, f.Sync()) })
+		}
+		must(t, f.Append(make([]byte, 10)))
+		if d := time.Since(start); d != 10*time.Millisecond {
+			t.Errorf("an append beside syncs took %v", d)
+		}
+		group.Wait()
+		if d := time.Since(start); d != time.Second {
+			t.Errorf("16 syncs took %v", d)
+		}
+		_, err = m.Stat("a")
+		must(t, err)
+		if d := time.Since(start); d != time.Hour+time.Second {
+			t.Errorf("Stat took %v", d-time.Second)
+		}
+		m.SetLatency(nil)
+		must(t, f.Close())
+	})
+}
+
+// Whatever runs beside it, a crash finds what a Sync reported before.
+func TestCrashBesideWriters(t *testing.T) {
+	m := vfs.NewMem()
+	var writers sync.WaitGroup
+	for w := range 4 {
+		name := fmt.Sprint(w)
+		f, err := m.Create(name)
+		must(t, err)
+		must(t, m.SyncDir("/"))
+		writers.Go(func() {
+			defer func() { must(t, f.Close()) }()
+			for size := 700; size < 30*700; size += 700 {
+				must(t, f.Append(bytes.Repeat([]byte{byte(size)}, 700)))
+				must(t, f.Sync())
+				must(t, m.Rename(name, name+"'"))
+				must(t, m.Rename(name+"'", name))
+				must(t, m.SyncDir("/"))
+				after := m.Crash(w*33, uint64(size))
+				_ = m.Kill()
+				for _, found := range []string{name, name + "'"} {
+					if g, err := after.Open(found); err == nil {
+						if n, _ := g.Size(); n < int64(size) {
+							t.Errorf("%d bytes after a crash, %d were synced", n, size)
+						}
+						must(t, g.Close())
+					}
+				}
+			}
+		})
+	}
+	writers.Wait()
+	if n := m.OpenFiles(); n != 0 {
+		t.Errorf("%d files open", n)
+	}
+}
+
+// Used counts each file once, while it has a name or a handle.
+func TestMemUsed(t *testing.T) {
+	m := vfs.NewMem()
+	want := func(n int64) {
+		t.Helper()
+		if got := m.Used(); got != n {
+			t.Errorf("used %d, want %d", got, n)
+		}
+	}
+	f, err := m.Create("a")
+	must(t, err)
+	want(0)
+	must(t, f.Append([]byte("x")))
+	want(512)
+	must(t, f.Allocate(5000))
+	want(5120)
+	must(t, m.Link("a", "b"))
+	must(t, m.Remove("a"))
+	want(5120)
+	if got := m.Kill().Used(); got != 5120 {
+		t.Errorf("a clone uses %d", got)
+	}
+	must(t, m.Remove("b"))
+	want(5120)
+	if got := m.Kill().Used(); got != 0 {
+		t.Errorf("a clone keeps %d for a file that only the dead process had open", got)
+	}
+	must(t, f.Truncate(513))
+	want(1024)
+	must(t, f.Close())
+	want(0)
+	g, err := m.Create("c")
+	must(t, err)
+	must(t, g.Append(make([]byte, 100)))
+	must(t, g.Close())
+	h, err := m.Create("d")
+	must(t, err)
+	must(t, h.Append(make([]byte, 1000)))
+	must(t, h.Close())
+	want(512 + 1024)
+	must(t, m.Rename("c", "d"))
+	want(512)
+	_, err = m.Create("d") // left open: the clone must not count its handle
+	must(t, err)
+	want(0)
+}
+
+// Zeros that were only allocated take no memory, and offsets that cannot be
+// held are errors.
+func TestMemLargeOffsets(t *testing.T) {
+	m := vfs.NewMem()
+	f, err := m.Create("a")
+	must(t, err)
+	must(t, f.Allocate(1<<30-1))
+	must(t, f.Append([]byte("x")))
+	var b [2]byte
+	if n, err := f.ReadAt(b[:], 1<<30-3); n != 2 || err != nil || b != [2]byte{} {
+		t.Errorf("read %d %v %v", n, err, b)
+	}
+	if err := f.Allocate(math.MaxInt64); !vfs.IsNoSpace(err) {
+		t.Errorf("an allocation of all there can be: %v", err)
+	}
+	must(t, f.Skip(math.MaxInt64-1))
+	if err := f.Append([]byte("xy")); !vfs.IsNoSpace(err) {
+		t.Errorf("an append past the largest offset: %v", err)
+	}
+	must(t, f.Close())
+}
