@@ -85,7 +85,7 @@ func create(fsys vfs.FS, path string, num uint64, o Options, salt uint64) (*Writ
 	}
 	f, err := openFile(fsys, path, o.Reuse)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, discard(fsys, path))
 	}
 	w := &Writer{fs: fsys, f: f, path: path, num: num, codec: newCodec(num), step: o.Preallocate}
 	w.group.init(&w.mu)
@@ -100,7 +100,7 @@ func create(fsys vfs.FS, path string, num uint64, o Options, salt uint64) (*Writ
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.append(typeLogHeader, h.encode()); err != nil {
-		return nil, errors.Join(err, f.Close(), fsys.Remove(path))
+		return nil, errors.Join(err, f.Close(), discard(fsys, path))
 	}
 	if o.After != nil {
 		o.After.follow()
@@ -113,6 +113,14 @@ func openFile(fsys vfs.FS, path, reuse string) (vfs.File, error) {
 		return fsys.Reuse(reuse, path)
 	}
 	return fsys.Create(path)
+}
+
+// discard removes what a failed Create may have made.
+func discard(fsys vfs.FS, path string) error {
+	if err := fsys.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // asPrev says where w ends, for the log that follows it.
