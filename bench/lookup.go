@@ -34,7 +34,7 @@ func (c *Config) measure(ctx context.Context, db *sift.DB, kind Lookup, what str
 	s := series{keys: c.Keys, kind: kind, rng: rand.New(rand.NewPCG(mix(c.Seed), uint64(len(kind))))}
 	m := new(Measured)
 	runtime.GC() // the load's garbage is not the lookups'
-	system := startSystemReads()
+	system := StartSystemReads()
 	before := count(db)
 	for i := range c.Lookups {
 		if i%progressPeriod == 0 {
@@ -50,7 +50,7 @@ func (c *Config) measure(ctx context.Context, db *sift.DB, kind Lookup, what str
 		m.Latency.Record(d)
 	}
 	m.Counters = count(db).since(before)
-	m.System = system.stop()
+	m.System = system.Stop()
 	return m, nil
 }
 

@@ -47,20 +47,21 @@ func parseSystemReads(text []byte) SystemReads {
 	return r
 }
 
-// A systemReadsMeter counts from a moment on. Reading the counter is itself
+// A SystemReadsMeter counts from a moment on. Reading the counter is itself
 // counted, so that cost is measured first and taken off.
-type systemReadsMeter struct {
+type SystemReadsMeter struct {
 	start, cost SystemReads
 }
 
-func startSystemReads() systemReadsMeter {
+// StartSystemReads begins to count.
+func StartSystemReads() SystemReadsMeter {
 	first := readSystemReads()
 	second := readSystemReads()
-	return systemReadsMeter{start: second, cost: second.minus(first)}
+	return SystemReadsMeter{start: second, cost: second.minus(first)}
 }
 
-// stop returns what was counted between the two calls.
-func (m systemReadsMeter) stop() SystemReads {
+// Stop returns what was counted between the two calls.
+func (m SystemReadsMeter) Stop() SystemReads {
 	return readSystemReads().minus(m.start).minus(m.cost)
 }
 

@@ -32,14 +32,14 @@ func TestSystemReadsMeter(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	meter := startSystemReads()
+	meter := StartSystemReads()
 	var buf [1024]byte
 	for i := range 100 {
 		if _, err := f.ReadAt(buf[:], int64(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got := meter.stop()
+	got := meter.Stop()
 	if !got.Known {
 		if _, err := os.Stat(sysReadsFile); err == nil {
 			t.Errorf("%s is there and was not understood", sysReadsFile)

@@ -124,7 +124,7 @@ func TestHelp(t *testing.T) {
 		if got.code != exitOK || got.stderr != "" || !strings.HasPrefix(got.stdout, "kvbench shows what filters save.") {
 			t.Errorf("kvbench %q: exit code %d, %q on stderr, and\n%s", args, got.code, got.stderr, got.stdout)
 		}
-		for _, name := range strings.FieldsSeq("-n -value-size -bits -lookups -cache -seed -dir -keys -json -keep") {
+		for name := range strings.FieldsSeq("-n -value-size -bits -lookups -cache -seed -dir -keys -json -keep") {
 			if !strings.Contains(got.stdout, "\n  "+name+" ") {
 				t.Errorf("the help does not say what %s is", name)
 			}
