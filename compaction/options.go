@@ -7,10 +7,10 @@ type Options struct {
 	// compacted. A lookup asks each of them. Default 4.
 	L0Compact int
 	// L0Slow is the number of tables on level 0 at which writers begin to be
-	// slowed down. Default 12.
+	// slowed down. At least L0Compact. Default 12.
 	L0Slow int
-	// L0Stop is the number of tables on level 0 at which writers wait. Default
-	// 20.
+	// L0Stop is the number of tables on level 0 at which writers wait. At least
+	// L0Slow. Default 20.
 	L0Stop int
 	// BaseLevelSize is the size that one compaction of level 0 is taken to have,
 	// in bytes, and with it the unit of all level sizes. Default 256 MiB.
@@ -35,12 +35,14 @@ const (
 // WithDefaults returns o with every value that is not set at its default.
 func (o Options) WithDefaults() Options {
 	setDefault(&o.L0Compact, defaultL0Compact)
-	setDefault(&o.L0Slow, max(defaultL0Slow, o.L0Compact))
-	setDefault(&o.L0Stop, max(defaultL0Stop, o.L0Slow))
+	setDefault(&o.L0Slow, defaultL0Slow)
+	setDefault(&o.L0Stop, defaultL0Stop)
 	setDefault(&o.BaseLevelSize, defaultBaseLevelSize)
 	setDefault(&o.Multiplier, defaultMultiplier)
 	setDefault(&o.TableSize, defaultTableSize)
 	o.Multiplier = max(o.Multiplier, 2)
+	// Writers must not wait for a compaction that is not due.
+	o.L0Slow = max(o.L0Slow, o.L0Compact)
 	o.L0Stop = max(o.L0Stop, o.L0Slow)
 	return o
 }

@@ -18,8 +18,9 @@ const directFanout = 4
 //
 // The tree is filled from the bottom: data goes from level 0 straight to the
 // last level, and a level is put between only when the last one has grown so
-// large that compacting into it would cost more than the detour. So nine tenths
-// of the data lie on the last level, whatever the size of the database.
+// large that compacting into it would cost more than the detour. So most of the
+// data lie on the last level, whatever the size of the database, and a lookup
+// has few levels to ask.
 //
 //	      level 0    L0Compact tables, about BaseLevelSize
 //	  ┌── base       BaseLevelSize × f
