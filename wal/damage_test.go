@@ -18,7 +18,7 @@ type sample struct {
 	ends []int // want[:ends[i]] are the payloads before recs[i]
 }
 
-func newSample(t *testing.T, name string, data []byte, want [][]byte) sample {
+func newSample(t testing.TB, name string, data []byte, want [][]byte) sample {
 	s := sample{name: name, data: data, want: want, recs: dissect(t, data, 7)}
 	n := 0
 	for _, r := range s.recs {
@@ -35,7 +35,7 @@ func newSample(t *testing.T, name string, data []byte, want [][]byte) sample {
 
 // samples returns logs in every way to end: sealed, killed between and after
 // syncs, never synced, in a fresh, a preallocated and a reused file.
-func samples(t *testing.T) []sample {
+func samples(t testing.TB) []sample {
 	var out []sample
 	for _, o := range []struct {
 		name  string

@@ -41,7 +41,7 @@ func payload(i, n int) []byte {
 	return b
 }
 
-func mustCreate(t *testing.T, fsys vfs.FS, path string, num uint64, o Options) *Writer {
+func mustCreate(t testing.TB, fsys vfs.FS, path string, num uint64, o Options) *Writer {
 	t.Helper()
 	w, err := create(fsys, path, num, o, 0x5a17)
 	if err != nil {
@@ -50,7 +50,7 @@ func mustCreate(t *testing.T, fsys vfs.FS, path string, num uint64, o Options) *
 	return w
 }
 
-func mustAppend(t *testing.T, w *Writer, p []byte) int64 {
+func mustAppend(t testing.TB, w *Writer, p []byte) int64 {
 	t.Helper()
 	end, err := w.Append(p)
 	if err != nil {
@@ -59,14 +59,14 @@ func mustAppend(t *testing.T, w *Writer, p []byte) int64 {
 	return end
 }
 
-func mustSync(t *testing.T, w *Writer) {
+func mustSync(t testing.TB, w *Writer) {
 	t.Helper()
 	if err := w.SyncAll(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func mustClose(t *testing.T, w *Writer) {
+func mustClose(t testing.TB, w *Writer) {
 	t.Helper()
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
