@@ -35,7 +35,7 @@ func (db *DB) startLocked(job *compaction.Job) {
 		db.finish(job, err)
 		if err != nil && db.ctx.Err() == nil {
 			db.failed("compaction", err)
-			db.compactPause.wait(db.ctx)
+			db.compactPause.wait(db.ctx, nil)
 			db.resume()
 		}
 		db.schedule()
@@ -170,24 +170,25 @@ func newTableID() uint64 {
 }
 
 // A backoff is the pause before work that failed is tried again: a second, then
-// twice as long each time, up to half a minute.
+// twice as long each time, up to a limit.
 type backoff struct{ next time.Duration }
 
 const (
 	firstPause = time.Second
-	lastPause  = 30 * time.Second
+	lastPause  = 8 * time.Second
 )
 
 func (b *backoff) reset() { b.next = 0 }
 
-// wait waits, or returns at the end of ctx.
-func (b *backoff) wait(ctx context.Context) {
+// wait waits, or returns at the end of ctx, or when something comes out of now.
+func (b *backoff) wait(ctx context.Context, now <-chan struct{}) {
 	d := max(b.next, firstPause)
 	b.next = min(2*d, lastPause)
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+	case <-now:
 	case <-ctx.Done():
 	}
 }

@@ -66,15 +66,18 @@ type DB struct {
 	born         map[uint64]uint64 // table number to the serial of its first state
 	spare        string            // path of a log to be used again, or ""
 	jobs         map[*compaction.Job]struct{}
-	paused       bool  // after a failed compaction
-	fatal        error // a failed sync: nothing is written any more
-	flushErr     error // of the last attempt
+	paused       bool   // after a failed compaction
+	fatal        error  // a failed sync: nothing is written any more
+	flushErr     error  // of the last attempt
+	flushTries   uint64 // attempts that have ended
 	compactErr   error
 	compactPause backoff
 
 	snapshotMu sync.Mutex
 	snapshots  snapshotList
 
+	refusing       atomic.Bool   // fatal is set
+	retryFlush     chan struct{} // ends the pause after a failed flush
 	nextFile       atomic.Uint64
 	iters          atomic.Int64 // open iterators
 	logged         atomic.Uint64
@@ -115,9 +118,10 @@ func (db *DB) Close() error {
 	db.retireStates()
 	errs := []error{db.leaks()}
 	for _, l := range logs {
-		if !l.flushed.Load() {
-			errs = append(errs, l.Close())
-		}
+		errs = append(errs, l.finish())
+	}
+	if path := db.takeSpareLog(); path != "" {
+		db.remove(path)
 	}
 	if db.store != nil {
 		errs = append(errs, db.store.Close())
@@ -132,13 +136,13 @@ func (db *DB) Close() error {
 // logsLocked returns the logs in use, oldest first. It needs db.mu.
 func (db *DB) logsLocked() []*logFile {
 	var logs []*logFile
+	if db.opts.ReadOnly {
+		return nil
+	}
 	for _, m := range db.waiting {
 		logs = append(logs, m.log)
 	}
-	if db.mem != nil {
-		logs = append(logs, db.mem.log)
-	}
-	return logs
+	return append(logs, db.mem.log)
 }
 
 // retireStates makes every later read ErrClosed and waits for those that run.

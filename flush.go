@@ -47,16 +47,21 @@ func (db *DB) rotateForFlush() (*logFile, error) {
 	return nil, nil
 }
 
-// waitFlushed waits until a log's memtable is a table. It does not wait for a
-// flush that is failing.
+// waitFlushed waits until a log's memtable is a table. If the flush fails it is
+// tried once more, now, before its error is returned.
 func (db *DB) waitFlushed(l *logFile) error {
+	select {
+	case db.retryFlush <- struct{}{}:
+	default:
+	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
+	tries := db.flushTries
 	for !l.flushed.Load() {
 		switch {
 		case db.closed.Load():
 			return ErrClosed
-		case db.flushErr != nil:
+		case db.flushErr != nil && db.flushTries > tries:
 			return fmt.Errorf("%w: flush: %w", ErrBackground, db.flushErr)
 		}
 		db.changed.Wait()
@@ -84,7 +89,7 @@ func (db *DB) flusher() {
 			continue
 		}
 		db.failed("flush", err)
-		pause.wait(db.ctx)
+		pause.wait(db.ctx, db.retryFlush)
 	}
 }
 
@@ -106,6 +111,7 @@ func (db *DB) setFlushErr(err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.flushErr = err
+	db.flushTries++
 	db.changed.Broadcast()
 }
 

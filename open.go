@@ -54,6 +54,8 @@ func newDB(dir string, opts Options) *DB {
 		blocks: cache.New(opts.CacheSize),
 		born:   make(map[uint64]uint64),
 		jobs:   make(map[*compaction.Job]struct{}),
+
+		retryFlush: make(chan struct{}, 1),
 	}
 	db.changed = sync.NewCond(&db.mu)
 	db.ctx, db.cancel = context.WithCancel(context.Background())

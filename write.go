@@ -33,6 +33,14 @@ type logFile struct {
 	flushed atomic.Bool // its memtable is a durable table: the log is not needed
 }
 
+// finish makes the log durable, marks it as complete, and closes it.
+func (l *logFile) finish() error {
+	if l.flushed.Load() {
+		return nil
+	}
+	return errors.Join(l.Trim(), l.Close())
+}
+
 // NewBatch returns an empty batch. The zero Batch is one too.
 func (db *DB) NewBatch() *Batch { return new(Batch) }
 
@@ -178,6 +186,7 @@ func (db *DB) syncFailed(log *logFile, cause error) error {
 	first := db.fatal == nil
 	if first {
 		db.fatal = err
+		db.refusing.Store(true)
 	}
 	db.changed.Broadcast()
 	db.mu.Unlock()
@@ -193,12 +202,13 @@ func (db *DB) makeRoom(n int64) error {
 	if db.mem == nil {
 		return ErrClosed
 	}
-	if err := db.fatalError(); err != nil {
-		return err
+	if db.refusing.Load() {
+		return db.fatalError()
 	}
-	full := db.mem.Size()+n > db.opts.MemTableSize && !db.mem.Empty()
-	broken := db.mem.log.Err() != nil
-	if !full && !broken {
+	// A batch over half a memtable gets one to itself.
+	limit := db.opts.MemTableSize
+	full := !db.mem.Empty() && (db.mem.Size()+n > limit || n > limit/2)
+	if broken := db.mem.log.Err() != nil; !full && !broken {
 		return nil
 	}
 	if err := db.waitForRoom(); err != nil {
