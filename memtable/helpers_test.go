@@ -18,16 +18,17 @@ import (
 var seedFlag = flag.Uint64("seed", 0, "seed of the random tests, 0 for the fixed ones")
 
 // eachSeed runs f as a subtest for several seeds, or for the one of the flag. The
-// subtest's name has the seed: -seed with that number replays it.
+// subtest's name has the seed: -seed with that number replays it. Different tests
+// draw different numbers from the same seed.
 func eachSeed(t *testing.T, n uint64, f func(t *testing.T, rng *rand.Rand)) {
 	t.Helper()
-	first, last := uint64(1), n
+	first, last, name := uint64(1), n, xxhash.Sum64String(t.Name())
 	if *seedFlag != 0 {
 		first, last = *seedFlag, *seedFlag
 	}
 	for seed := first; seed <= last; seed++ {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			f(t, rand.New(rand.NewPCG(seed, 0)))
+			f(t, rand.New(rand.NewPCG(seed, name)))
 		})
 	}
 }

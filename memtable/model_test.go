@@ -100,8 +100,8 @@ func TestOrders(t *testing.T) {
 		{"ascending", func(i int) int { return i }},
 		{"descending", func(i int) int { return n - i }},
 		{"streams", func(i int) int { return i%4*n + i }},
-		{"jitter", func(i int) int { return i ^ 3 }},
 		{"largest first", func(i int) int { return (i + n - 1) % n }},
+		{"jitter", func(i int) int { return i ^ 3 }},
 		{"shuffled", func(i int) int { return i * 7919 % n }},
 	} {
 		t.Run(o.name, func(t *testing.T) {

@@ -81,7 +81,7 @@ func (r *run) prev(p place) place {
 	if p.i > 0 {
 		return place{p.block, p.i - 1}
 	}
-	if p.block <= 0 {
+	if p.block == 0 {
 		return place{-1, 0}
 	}
 	return place{p.block - 1, len(r.blocks[p.block-1]) - 1}
