@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/siftkv/sift/bloom"
 	"github.com/siftkv/sift/internal/key"
@@ -16,8 +17,8 @@ import (
 // it is full or overlaps too much of the grandparents, never between the
 // versions of one key.
 //
-// Every file that was created is in nums until discard has removed it. It is
-// for one goroutine.
+// Every file that may have been created is in nums until discard has removed
+// it. It is for one goroutine.
 type output struct {
 	env          *Env
 	level        int
@@ -61,13 +62,13 @@ func (o *output) full(user []byte) bool {
 
 func (o *output) create() error {
 	num := o.env.NewFileNum()
+	o.nums = append(o.nums, num) // a Create that fails may have made the file
 	f, err := o.env.FS.Create(manifest.Path(o.env.Dir, manifest.Table, num))
 	if err != nil {
 		return fmt.Errorf("create table: %w", err)
 	}
 	options := o.env.Writer(o.level)
 	options.ID = o.env.NewID()
-	o.nums = append(o.nums, num)
 	o.file, o.writer = f, sstable.NewWriter(f, options)
 	return nil
 }
@@ -100,7 +101,7 @@ func (o *output) close() error {
 	return f.Close()
 }
 
-// discard removes every file that was created. What cannot be removed is named
+// discard removes every file of nums. What cannot be removed is named
 // in the error; it belongs to no version and is removed at the next Open.
 func (o *output) discard() error {
 	var errs []error
@@ -108,7 +109,10 @@ func (o *output) discard() error {
 		errs = append(errs, o.close()) // some systems do not remove open files
 	}
 	for _, num := range o.nums {
-		errs = append(errs, o.env.FS.Remove(manifest.Path(o.env.Dir, manifest.Table, num)))
+		err := o.env.FS.Remove(manifest.Path(o.env.Dir, manifest.Table, num))
+		if !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
 	}
 	o.nums, o.tables = nil, nil
 	return errors.Join(errs...)
