@@ -48,10 +48,10 @@ func (b *block) restartEnd(i int) int {
 	return len(b.entries)
 }
 
-// header is the front of an entry: lengths, and where its user key begins.
+// A header is the front of an entry: three lengths, and where its user key
+// begins. The trailer stands before that.
 type header struct {
 	shared, unshared, value int
-	trailer                 key.Trailer
 	key                     int // offset of the unshared bytes of the user key
 }
 
@@ -59,19 +59,23 @@ type header struct {
 func (h *header) valueStart() int { return h.key + h.unshared }
 func (h *header) end() int        { return h.key + h.unshared + h.value }
 
+// shortHeader is the length of an entry's front if no length in it takes more
+// than one byte. No front is shorter.
+const shortHeader = 3 + key.TrailerLen
+
 // header decodes the front of the entry at off, which is less than the length
 // of the entries. It reports false for an entry that reaches over their end or
 // has a key over the limit.
+//
+// The front of nearly all entries is short. blockIter.step decodes such a one
+// by itself, as scans spend their time there.
 func (b *block) header(off int) (h header, ok bool) {
 	p := b.entries[off:]
-	if len(p) >= 3+key.TrailerLen && p[0]|p[1]|p[2] < 0x80 {
-		// Nearly all entries: each length fits into seven bits.
-		h.shared, h.unshared, h.value = int(p[0]), int(p[1]), int(p[2])
-		h.trailer = key.Trailer(binary.LittleEndian.Uint64(p[3:]))
-		h.key = off + 3 + key.TrailerLen
-		return h, h.unshared+h.value <= len(p)-3-key.TrailerLen
+	if len(p) < shortHeader || p[0]|p[1]|p[2] >= 0x80 {
+		return b.longHeader(off)
 	}
-	return b.longHeader(off)
+	h = header{int(p[0]), int(p[1]), int(p[2]), off + shortHeader}
+	return h, h.end() <= len(b.entries)
 }
 
 // longHeader is header for lengths that take more than one byte.
@@ -83,10 +87,13 @@ func (b *block) longHeader(off int) (h header, ok bool) {
 	if rest < 0 || shared > key.MaxKeyLen || unshared > key.MaxKeyLen || value > uint64(rest) {
 		return h, false
 	}
-	h.shared, h.unshared, h.value = int(shared), int(unshared), int(value)
-	h.trailer = key.Trailer(binary.LittleEndian.Uint64(b.entries[off:]))
-	h.key = off + key.TrailerLen
+	h = header{int(shared), int(unshared), int(value), off + key.TrailerLen}
 	return h, h.shared+h.unshared <= key.MaxKeyLen && h.unshared+h.value <= rest
+}
+
+// trailer returns the trailer of the entry with this front.
+func (b *block) trailer(h *header) key.Trailer {
+	return key.Trailer(binary.LittleEndian.Uint64(b.entries[h.key-key.TrailerLen:]))
 }
 
 // uvarint decodes a varint and returns the offset behind it. After a fault the
@@ -115,7 +122,7 @@ func (b *block) seekRestart(user []byte, t key.Trailer) (int, bool) {
 			return 0, false
 		}
 		c := bytes.Compare(b.entries[h.key:h.valueStart()], user)
-		if c < 0 || c == 0 && h.trailer > t {
+		if c < 0 || c == 0 && b.trailer(&h) > t {
 			lo = m
 		} else {
 			hi = m - 1

@@ -35,22 +35,22 @@ func (b *block) get(user []byte, t key.Trailer) (f found, ok bool) {
 		if !ok || h.shared > prev {
 			return f, false
 		}
-		off, prev = h.end(), h.shared+h.unshared
-		if h.shared > match {
-			continue
-		}
+		prev = h.shared + h.unshared
 		if h.shared < match {
 			return f, true
 		}
-		suffix, rest := b.entries[h.key:h.valueStart()], user[match:]
-		n := key.CommonPrefix(suffix, rest)
-		switch {
-		case n < len(suffix) && (n == len(rest) || suffix[n] > rest[n]):
-			return f, true
-		case n == len(suffix) && n == len(rest) && h.trailer <= t:
-			return b.found(&h), true
+		if h.shared == match {
+			suffix, rest := b.entries[h.key:h.valueStart()], user[match:]
+			n := key.CommonPrefix(suffix, rest)
+			switch {
+			case n < len(suffix) && (n == len(rest) || suffix[n] > rest[n]):
+				return f, true
+			case n == len(suffix) && n == len(rest) && b.trailer(&h) <= t:
+				return b.found(&h), true
+			}
+			match += n
 		}
-		match += n
+		off = h.end()
 	}
 	if off != end || end == len(b.entries) {
 		return f, off == end
@@ -59,12 +59,12 @@ func (b *block) get(user []byte, t key.Trailer) (f found, ok bool) {
 	if !ok || h.shared != 0 {
 		return f, false
 	}
-	if string(b.entries[h.key:h.valueStart()]) == string(user) && h.trailer <= t {
+	if string(b.entries[h.key:h.valueStart()]) == string(user) && b.trailer(&h) <= t {
 		return b.found(&h), true
 	}
 	return f, true
 }
 
 func (b *block) found(h *header) found {
-	return found{b.entries[h.valueStart():h.end():h.end()], h.trailer, true}
+	return found{b.entries[h.valueStart():h.end():h.end()], b.trailer(h), true}
 }

@@ -2,6 +2,7 @@ package sstable
 
 import (
 	"bytes"
+	"encoding/binary"
 	"sort"
 
 	"github.com/siftkv/sift/internal/key"
@@ -86,8 +87,29 @@ func (it *blockIter) forward() bool {
 	return it.step()
 }
 
-// step decodes the entry at next, whose predecessor's user key is in key.
+// step decodes the entry at next, whose predecessor's user key is in key. It
+// does for itself what block.header does, without a call.
 func (it *blockIter) step() bool {
+	p := it.entries[it.next:]
+	if len(p) < shortHeader || p[0]|p[1]|p[2] >= 0x80 {
+		return it.longStep()
+	}
+	shared, value := int(p[0]), shortHeader+int(p[1])
+	end := value + int(p[2])
+	if shared > len(it.key) || end > len(p) {
+		return it.fail()
+	}
+	it.trailer = key.Trailer(binary.LittleEndian.Uint64(p[3:]))
+	it.key = append(it.key[:shared], p[shortHeader:value]...)
+	it.value = p[value:end:end]
+	it.off = it.next
+	it.next += end
+	return true
+}
+
+// longStep is step for the end of the block and for lengths that take more than
+// one byte.
+func (it *blockIter) longStep() bool {
 	if it.next >= len(it.entries) {
 		return it.toEnd()
 	}
@@ -102,7 +124,7 @@ func (it *blockIter) step() bool {
 }
 
 func (it *blockIter) setEntry(h *header) {
-	it.trailer = h.trailer
+	it.trailer = it.block.trailer(h)
 	it.next = h.end()
 	it.value = it.entries[h.valueStart():it.next:it.next]
 }

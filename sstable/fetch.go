@@ -54,8 +54,8 @@ func (s *source) verify(raw []byte, off uint64, want role) (body []byte, c Compr
 	return raw[:n:n], Compression(raw[n] & 0x0f), nil
 }
 
-// decodedLen returns the length of a body once it is decompressed. The claim
-// of a compressed body is believed only as far as its own length makes it
+// decodedLen returns the length of a body once it is decompressed. What a
+// compressed body claims is believed only as far as its own length makes it
 // possible.
 func (s *source) decodedLen(body []byte, c Compression, off uint64) (int, error) {
 	switch c {
@@ -63,7 +63,7 @@ func (s *source) decodedLen(body []byte, c Compression, off uint64) (int, error)
 		return len(body), nil
 	case Snappy:
 		n, err := snappy.DecodedLen(body)
-		if err != nil || n/maxSnappyRatio > len(body) {
+		if err != nil || n > maxBlockLen || n/maxSnappyRatio > len(body) {
 			return 0, s.badSnappy(off)
 		}
 		return n, nil

@@ -40,6 +40,10 @@ import (
 // blockTrailerLen is the length of what follows a block's body.
 const blockTrailerLen = 1 + 4
 
+// maxBlockLen bounds a block, in the file and decoded: the largest entry and
+// room to spare. It fits into an int of 32 bits.
+const maxBlockLen = 1 << 30
+
 // role says what a block is for. It is the high half of the block's type.
 type role uint8
 

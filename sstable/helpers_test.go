@@ -248,3 +248,20 @@ func checkWalks(t testing.TB, it iterator.Iterator, es []entry, name string) {
 		}
 	}
 }
+
+// memFile is a write-only file in memory.
+type memFile struct {
+	vfs.File
+	data  []byte
+	syncs int
+	err   error // what Append returns
+}
+
+func (f *memFile) Append(p []byte) error {
+	if f.err == nil {
+		f.data = append(f.data, p...)
+	}
+	return f.err
+}
+
+func (f *memFile) Sync() error { f.syncs++; return nil }

@@ -102,7 +102,7 @@ func (x *index) setEnd(i int, blockLen uint64) bool {
 	if i > 0 {
 		start = x.ends[i-1]
 	}
-	if blockLen <= blockTrailerLen || blockLen > math.MaxInt64-start {
+	if blockLen <= blockTrailerLen || blockLen > maxBlockLen || start > math.MaxInt64-maxBlockLen {
 		return false
 	}
 	x.ends[i] = start + blockLen

@@ -30,13 +30,13 @@ var _ iterator.Iterator = (*tableIter)(nil)
 // NewIter returns an iterator that shares blocks with the cache. Once a walk is
 // seen to go on where the cache has nothing, it reads spans of up to 256 KiB.
 func (r *Reader) NewIter() iterator.Iterator {
-	return &tableIter{r: r, blocks: blockReader{r: r}}
+	return &tableIter{r: r, blocks: newBlockReader(r, false)}
 }
 
 // NewCompactionIter returns an iterator for one pass over the whole table. It
 // reads spans of 256 KiB and leaves the cache as it is.
 func (r *Reader) NewCompactionIter() iterator.Iterator {
-	return &tableIter{r: r, blocks: blockReader{r: r, bypass: true}}
+	return &tableIter{r: r, blocks: newBlockReader(r, true)}
 }
 
 func (it *tableIter) First() bool {

@@ -2,6 +2,7 @@ package sstable
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/siftkv/sift/bloom"
 	"github.com/siftkv/sift/internal/cache"
@@ -83,7 +84,11 @@ func (r *Reader) readTail(o ReaderOptions) (tail []byte, off uint64, err error) 
 
 // readFrom reads the file from off to its end.
 func (r *Reader) readFrom(off uint64) ([]byte, error) {
-	b := make([]byte, r.size-off)
+	n := r.size - off
+	if n > math.MaxInt {
+		return nil, fmt.Errorf("sstable: the tail of %s, %d bytes, does not fit into this system's memory", r.src.name, n)
+	}
+	b := make([]byte, n)
 	return b, r.src.readAt(b, off)
 }
 
@@ -222,7 +227,7 @@ func ReadFilter(f vfs.File, name string, id uint64, h Handle, stats *Stats) ([]b
 	if err != nil {
 		return nil, fmt.Errorf("sstable: size of %s: %w", name, err)
 	}
-	if h.Len <= blockTrailerLen || h.Off > uint64(size) || h.Len > uint64(size)-h.Off {
+	if h.Len <= blockTrailerLen || h.Len > math.MaxInt || h.Off > uint64(size) || h.Len > uint64(size)-h.Off {
 		return nil, key.Corruptf(name, -1, "filter of %d bytes at %d is not within the %d bytes of the file", h.Len, h.Off, size)
 	}
 	if stats == nil {

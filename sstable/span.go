@@ -8,8 +8,8 @@ const (
 	maxSpan = 256 << 10
 	// minSpan is the first span of a walk that turned out to go on.
 	minSpan = 16 << 10
-	// spanAfter is the number of neighbouring blocks that are read one by one
-	// before spans begin: a seek and a short scan should not read ahead.
+	// spanAfter is the number of blocks of a walk that are read one by one before
+	// spans begin: a seek and a short scan should not read ahead.
 	spanAfter = 2
 )
 
@@ -22,40 +22,51 @@ type blockReader struct {
 	span    *cache.Block // bytes of the file; nil: none
 	spanOff uint64
 	size    int // of the next span
-	run     int // neighbouring blocks that the cache did not have
-	last    int // the last of them, plus one
+	last    int // number of the block returned last, or noBlock
+	missed  int // blocks read from the file since the last jump
+}
+
+// noBlock is a block number with no neighbours.
+const noBlock = -2
+
+func newBlockReader(r *Reader, bypass bool) blockReader {
+	return blockReader{r: r, bypass: bypass, last: noBlock}
 }
 
 // read returns the i-th block, with a reference for the caller.
 func (br *blockReader) read(i int) (*cache.Block, error) {
+	backward := i == br.last-1
+	if i != br.last+1 && !backward {
+		br.missed, br.size = 0, minSpan
+	}
+	br.last = i
+
 	r := br.r
 	h := r.index.handle(i)
 	if br.bypass {
-		return br.decode(i, h)
+		return br.decode(h, backward)
 	}
 	if b := r.cache.Get(r.src.id, h.Off); b != nil {
 		return b, nil
 	}
-	b, err := br.decode(i, h)
+	b, err := br.decode(h, backward)
 	if err != nil {
 		return nil, err
 	}
 	return r.cache.Insert(r.src.id, h.Off, b), nil
 }
 
-// decode returns the i-th block, which the cache does not have.
-func (br *blockReader) decode(i int, h Handle) (*cache.Block, error) {
+// decode returns the block at h, which the cache does not have.
+func (br *blockReader) decode(h Handle, backward bool) (*cache.Block, error) {
 	src := &br.r.src
 	if !br.inSpan(h) {
-		want, backward := br.wantSpan(i)
-		if !want || h.Len >= maxSpan {
+		if !br.wantSpan() || h.Len >= maxSpan {
 			return src.readBlock(br.r.cache, h)
 		}
 		if err := br.readSpan(h, backward); err != nil {
 			return nil, err
 		}
 	}
-	br.last = i + 1
 	start := h.Off - br.spanOff
 	return src.decodeBlock(br.r.cache, br.span.Data()[start:start+h.Len], h.Off)
 }
@@ -64,21 +75,15 @@ func (br *blockReader) inSpan(h Handle) bool {
 	return br.span != nil && h.Off >= br.spanOff && h.end() <= br.spanOff+uint64(len(br.span.Data()))
 }
 
-// wantSpan notes that the i-th block is about to be read, and says whether to
-// read beyond it, and whether to the front of the file.
-func (br *blockReader) wantSpan(i int) (want, backward bool) {
-	next, prev := i == br.last, i == br.last-2
-	if next || prev {
-		br.run++
-	} else {
-		br.run, br.size = 0, minSpan
-	}
-	br.last = i + 1
+// wantSpan notes that a block is about to be read from the file, and says
+// whether to read beyond it.
+func (br *blockReader) wantSpan() bool {
 	if br.bypass {
 		br.size = maxSpan
-		return true, prev
+		return true
 	}
-	return br.run >= spanAfter, prev
+	br.missed++
+	return br.missed > spanAfter
 }
 
 // readSpan reads a span that begins, or ends, with the block at h.

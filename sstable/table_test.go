@@ -56,7 +56,7 @@ func randomEntries(r *rand.Rand, n int) []entry {
 // was added, in both directions, at every seek target and for every lookup.
 func TestTableEqualsModel(t *testing.T) {
 	r := newRand(t)
-	for i := range 150 {
+	for i := range 60 {
 		o := randomOptions(r)
 		es := randomEntries(r, r.IntN(120))
 		data, info := tableFile(t, o, es)
@@ -232,7 +232,7 @@ func TestIndexKeepsOneCopyOfAKeyThatSpansBlocks(t *testing.T) {
 
 func TestLargestKeyAndLargeValue(t *testing.T) {
 	user := strings.Repeat("k", key.MaxKeyLen)
-	value := strings.Repeat("large value ", 400_000)
+	value := strings.Repeat("large value ", 30_000)
 	for _, c := range []Compression{NoCompression, Snappy} {
 		es := sorted([]entry{set("", 1, ""), set("a", 9, value), set(user, 7, value), set(user[1:], 3, "s"), del(user, 5)})
 		rd := buildTable(t, WriterOptions{Compression: c}, es)
