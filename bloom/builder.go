@@ -39,8 +39,8 @@ func NewBuilder(kind Kind, bitsPerKey float64) (*Builder, error) {
 }
 
 // SetMemoryLimit bounds the bytes that the Builder holds at any time, as
-// [PeakMemory] counts them. A Fuse that would exceed it becomes a Blocked; a
-// Blocked that would makes Finish fail with [ErrMemoryLimit], and Add then stops
+// [PeakMemory] counts them. A Fuse or Ribbon that would exceed it becomes a
+// Blocked; a Blocked that would makes Finish fail with [ErrMemoryLimit], and Add then stops
 // collecting. 0, the default, is no limit.
 func (b *Builder) SetMemoryLimit(bytes uint64) { b.limit = bytes }
 
@@ -114,7 +114,7 @@ func (b *Builder) encode() ([]byte, error) {
 // design chooses the filter for the keys that were added.
 func (b *Builder) design() (header, uint64) {
 	h, size := design(b.kind, uint64(b.Len()), b.bitsPerKey)
-	if h.kind == Fuse && b.limit > 0 && h.peakMemory(size) > b.limit {
+	if h.kind >= Fuse && b.limit > 0 && h.peakMemory(size) > b.limit {
 		return design(Blocked, h.n, b.bitsPerKey)
 	}
 	return h, size
@@ -129,6 +129,8 @@ func (b *Builder) fill(h *header, body []byte) error {
 		b.each(func(hashes []uint64) { addClassic(body, h.units, h.probes, hashes) })
 	case Fuse:
 		return buildFuse(h, body, b.each)
+	case Ribbon:
+		return buildRibbon(h, body, b.each)
 	}
 	return nil
 }

@@ -19,13 +19,24 @@ const (
 const maxBody = math.MaxInt - headerSize - lineBytes
 
 // design returns the header, without a seed, and the size of the body of a
-// filter for n keys. It turns a Fuse into a Blocked where that has the lower
-// rate, or where Fuse has no room for a single bit a key. The body of a filter
-// that is too large for any machine has [math.MaxUint64] bytes.
+// filter for n keys. It turns a Fuse or Ribbon into a Blocked where that has the
+// lower rate, or where they have no room for a single bit a key. The body of a
+// filter that is too large for any machine has [math.MaxUint64] bytes.
 func design(kind Kind, n uint64, bitsPerKey float64) (h header, body uint64) {
 	if n > maxKeys || float64(n)*bitsPerKey > maxBits {
 		return header{n: n}, math.MaxUint64
 	}
+	h, body = shape(kind, n, bitsPerKey)
+	if kind >= Fuse {
+		if b, size := shape(Blocked, n, bitsPerKey); h.probes == 0 || b.designRate <= h.designRate {
+			return b, size
+		}
+	}
+	return h, body
+}
+
+// shape is design for exactly that kind.
+func shape(kind Kind, n uint64, bitsPerKey float64) (h header, body uint64) {
 	switch kind {
 	case Blocked:
 		h.scheme, h.probes = schemeChain32, blockedProbes(bitsPerKey)
@@ -36,18 +47,17 @@ func design(kind Kind, n uint64, bitsPerKey float64) (h header, body uint64) {
 		h.units = classicBits(n, bitsPerKey)
 		body = h.units / 8
 	case Fuse:
-		h.scheme, h.segment = schemeFuse3, fuseSegment(n)
-		h.units = fuseSlots(n, h.segment)
+		h.scheme, h.param = schemeFuse3, fuseSegment(n)
+		h.units = fuseSlots(n, h.param)
 		h.probes = uint8(min(float64(n)*bitsPerKey/float64(h.units), maxFuseBits))
 		body = fuseBytes(h.units, h.probes)
+	case Ribbon:
+		h.scheme, h.units = schemeRibbon128, ribbonBlocks(n)
+		h.ribbonShape(float64(n) * bitsPerKey / 8)
+		body = h.ribbonBytes()
 	}
 	h.kind, h.n, h.designN = kind, n, n
 	h.designRate = h.rate(n)
-	if kind == Fuse {
-		if b, size := design(Blocked, n, bitsPerKey); h.probes == 0 || b.designRate <= h.designRate {
-			return b, size
-		}
-	}
 	return h, body
 }
 
@@ -61,8 +71,10 @@ func (h *header) rate(n uint64) float64 {
 		return blockedRate(n, h.units, int(h.probes))
 	case h.kind == Classic:
 		return classicRate(n, h.units, int(h.probes))
-	default:
+	case h.kind == Fuse:
 		return math.Ldexp(1, -int(h.probes))
+	default:
+		return h.ribbonRate()
 	}
 }
 
@@ -79,8 +91,11 @@ func (h *header) peakMemory(body uint64) uint64 {
 	}
 	chunks := (h.n + chunkLen - 1) / chunkLen * chunkLen * 8
 	peak := chunks + headerSize + body + lineBytes
-	if h.kind == Fuse {
+	switch h.kind {
+	case Fuse:
 		peak += fusePeak(h.n, h.units)
+	case Ribbon:
+		peak += ribbonPeak(h.n, h.units)
 	}
 	return peak
 }

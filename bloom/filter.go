@@ -32,6 +32,8 @@ func Open(data []byte) (*Filter, error) {
 		err = h.checkClassic(uint64(len(body)))
 	case Fuse:
 		err = h.checkFuse(uint64(len(body)))
+	case Ribbon:
+		err = h.checkRibbon(uint64(len(body)))
 	}
 	if err != nil {
 		return nil, err
@@ -57,8 +59,10 @@ func mayContainGo(f *Filter, h uint64) bool {
 		return probeBlockedGo(f.body, f.units, f.probes, h)
 	case f.kind == Classic:
 		return probeClassic(f.body, f.units, f.probes, h)
-	default:
+	case f.kind == Fuse:
 		return probeFuse(f.body, &f.header, h)
+	default:
+		return probeRibbon(f.body, &f.header, h)
 	}
 }
 

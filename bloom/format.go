@@ -18,7 +18,7 @@ import (
 //	+-------------------+-----+-----+-----+-----+
 //	| remix seed                                | 8
 //	+-------------------------------------------+
-//	| units: lines, bits or slots of the body   | 16
+//	| units: lines, bits, slots or blocks       | 16
 //	+-------------------------------------------+
 //	| n: keys in the filter                     | 24
 //	+-------------------------------------------+
@@ -28,7 +28,7 @@ import (
 //	+-------------------------------------------+
 //	| length: header and body, in bytes         | 48
 //	+--------+---------+------+-----------------+
-//	| probes | segment | zero | CRC32C          | 56
+//	| probes | param   | zero | CRC32C          | 56
 //	+--------+---------+------+-----------------+
 //	| body                                      | 64
 //
@@ -63,8 +63,8 @@ type header struct {
 	n          uint64
 	designN    uint64
 	designRate float64
-	probes     uint8 // of a key; bits of a fingerprint
-	segment    uint8 // log2 of the slots in a segment
+	probes     uint8 // bits of a key, or of a fingerprint
+	param      uint8 // log2 of the slots in a segment, or the share of narrow blocks
 }
 
 // seal writes h into the first bytes of data, whose body is complete, and the
@@ -82,7 +82,7 @@ func (h *header) seal(data []byte) {
 	le.PutUint64(data[32:], h.designN)
 	le.PutUint64(data[40:], math.Float64bits(h.designRate))
 	le.PutUint64(data[48:], uint64(len(data)))
-	data[56], data[57], data[58], data[59] = h.probes, h.segment, 0, 0
+	data[56], data[57], data[58], data[59] = h.probes, h.param, 0, 0
 	le.PutUint32(data[crcOffset:], checksum(data))
 }
 
@@ -123,7 +123,7 @@ func parseHeader(data []byte) (header, error) {
 		designN:    le.Uint64(data[32:]),
 		designRate: math.Float64frombits(le.Uint64(data[40:])),
 		probes:     data[56],
-		segment:    data[57],
+		param:      data[57],
 	}
 	if h.n > maxKeys || h.designN > maxKeys {
 		return header{}, fmt.Errorf("%w: %d keys, designed for %d", ErrCorrupt, h.n, h.designN)

@@ -70,7 +70,7 @@ type fuseKey struct {
 func (h *header) fuseKey(hash uint64) fuseKey {
 	hi, lo := bits.Mul64(hash^h.seed, golden64)
 	x := hi ^ lo
-	segment := uint64(1) << (h.segment & 63)
+	segment := uint64(1) << (h.param & 63)
 	a, _ := bits.Mul64(x, h.units-2*segment)
 	return fuseKey{
 		a:     a,
@@ -108,11 +108,11 @@ func (h *header) checkFuse(size uint64) error {
 	if h.scheme != schemeFuse3 {
 		return fmt.Errorf("%w: fuse, index scheme %d", ErrUnknown, h.scheme)
 	}
-	if h.probes == 0 || h.probes > maxFuseBits || h.segment > maxFuseSegment {
-		return fmt.Errorf("%w: fuse, %d bits, segments of 2^%d", ErrCorrupt, h.probes, h.segment)
+	if h.probes == 0 || h.probes > maxFuseBits || h.param > maxFuseSegment {
+		return fmt.Errorf("%w: fuse, %d bits, segments of 2^%d", ErrCorrupt, h.probes, h.param)
 	}
-	if h.units>>h.segment < 3 || h.units&(1<<h.segment-1) != 0 {
-		return fmt.Errorf("%w: fuse, %d slots in segments of 2^%d", ErrCorrupt, h.units, h.segment)
+	if h.units>>h.param < 3 || h.units&(1<<h.param-1) != 0 {
+		return fmt.Errorf("%w: fuse, %d slots in segments of 2^%d", ErrCorrupt, h.units, h.param)
 	}
 	if h.units > size*8 || fuseBytes(h.units, h.probes) != size {
 		return fmt.Errorf("%w: fuse, %d slots of %d bits in %d bytes", ErrCorrupt, h.units, h.probes, size)

@@ -64,22 +64,8 @@ func buildFuse(h *header, body []byte, each func(func([]uint64))) error {
 // sort fills keys in the order of the segments of their first slots.
 func (p *peeler) sort(each func(func([]uint64))) {
 	p.keys = p.keys[:cap(p.keys)]
-	next := make([]uint64, p.h.units>>p.h.segment)
-	each(func(hashes []uint64) {
-		for _, hash := range hashes {
-			next[p.h.fuseKey(hash).a>>p.h.segment]++
-		}
-	})
-	var before uint64
-	for i, n := range next {
-		next[i], before = before, before+n
-	}
-	each(func(hashes []uint64) {
-		for _, hash := range hashes {
-			s := p.h.fuseKey(hash).a >> p.h.segment
-			p.keys[next[s]] = hash
-			next[s]++
-		}
+	bucketSort(p.keys, p.h.units>>p.h.param, each, func(hash uint64) uint64 {
+		return p.h.fuseKey(hash).a >> p.h.param
 	})
 }
 

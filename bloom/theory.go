@@ -17,8 +17,8 @@ import (
 // limit.
 const theoryLines = 1 << 20
 
-// fuseOverhead is the number of slots a key in a large fuse filter.
-const fuseOverhead = 1.125
+// theoryKeys stands for "large" where keys are not added one by one.
+const theoryKeys = 1 << 20
 
 // RateForBits returns the false-positive rate of a large filter with bitsPerKey
 // bits for each key. It refuses what [NewBuilder] refuses.
@@ -69,7 +69,7 @@ func Overfilled(kind Kind, bitsPerKey, factor float64) (float64, error) {
 	if !(factor > 0) || math.IsInf(factor, 1) {
 		return 0, fmt.Errorf("bloom: fill factor %v, want a positive number", factor)
 	}
-	if kind == Fuse && factor > 1 {
+	if kind >= Fuse && factor > 1 {
 		return 0, fmt.Errorf("bloom: a %v filter cannot grow", kind)
 	}
 	return overfilled(kind, bitsPerKey, factor), nil
@@ -84,24 +84,19 @@ func overfilled(kind Kind, bitsPerKey, factor float64) float64 {
 		k := float64(classicProbes(bitsPerKey))
 		return math.Pow(-math.Expm1(-k*factor/bitsPerKey), k)
 	default:
-		return math.Ldexp(1, -int(min(bitsPerKey/fuseOverhead, maxFuseBits)))
+		h, _ := shape(kind, theoryKeys, bitsPerKey)
+		return h.rate(theoryKeys)
 	}
 }
 
-// BestProbes returns the number of bits that a key of a filter sets, or for Fuse
-// the bits of its fingerprint, at bitsPerKey bits a key.
+// BestProbes returns the number of bits that a key of a large filter sets, or
+// for Fuse and Ribbon the bits of its fingerprint, at bitsPerKey bits a key.
 func BestProbes(kind Kind, bitsPerKey float64) (int, error) {
 	if err := checkDesign(kind, bitsPerKey); err != nil {
 		return 0, err
 	}
-	switch kind {
-	case Blocked:
-		return int(blockedProbes(bitsPerKey)), nil
-	case Classic:
-		return int(classicProbes(bitsPerKey)), nil
-	default:
-		return int(min(bitsPerKey/fuseOverhead, maxFuseBits)), nil
-	}
+	h, _ := shape(kind, theoryKeys, bitsPerKey)
+	return int(h.probes), nil
 }
 
 // BlockedRate returns the exact false-positive rate of n keys that set k bits
