@@ -3,6 +3,7 @@ package compaction
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -72,7 +73,7 @@ func (d *testDB) NewCompactionIter(t *manifest.TableMeta) (iterator.Iterator, er
 		Filter: sstable.Handle{Off: t.FilterOff, Len: t.FilterLen},
 	})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, f.Close())
 	}
 	it := r.NewCompactionIter()
 	if ranges := r.NewRangeDelIter(); ranges != nil {
