@@ -240,8 +240,6 @@ var conformance = []struct {
 		}
 		_, err := s.Stat(s.p("missing"))
 		s.want(err, fs.ErrNotExist)
-		_, err = s.Stat("")
-		s.want(err, fs.ErrNotExist)
 	}},
 	{"what is not a file cannot be opened", func(s *system) {
 		must(s.T, s.MkdirAll(s.p("d")))

@@ -2,6 +2,7 @@ package vfs_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -37,6 +38,9 @@ func TestMemPaths(t *testing.T) {
 		if m.Remove(root) == nil || m.Rename(root, "a") == nil {
 			t.Errorf("%q was removed or renamed", root)
 		}
+	}
+	if _, err := m.Stat(""); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Stat of an empty path: %v", err)
 	}
 	for _, empty := range []error{m.MkdirAll(""), m.Remove(""), m.SyncDir(""), m.Rename("db", "")} {
 		(&system{T: t}).want(empty, fs.ErrNotExist)

@@ -145,7 +145,12 @@ func (o *osFile) Allocate(n int64) error {
 	return o.allocate(n)
 }
 
-func (o *osFile) Truncate(n int64) error { return o.f.Truncate(n) }
+func (o *osFile) Truncate(n int64) error {
+	if n < 0 {
+		return pathError(OpTruncate, o.f.Name(), errNegative) // some systems take it for 0
+	}
+	return o.f.Truncate(n)
+}
 
 func (o *osFile) Size() (int64, error) {
 	info, err := o.f.Stat()

@@ -19,8 +19,8 @@ const lockTries = 10
 // the file, so what the file contains does not matter, a crash leaves no lock
 // behind, and a failed attempt in the same process releases nothing. Where there
 // are only locks per process (AIX, Solaris), or none at all (WebAssembly), a
-// table in this process makes up for it; there, and on Plan 9, readers of one
-// process do not share.
+// table in this process makes up for what is missing within it. On Plan 9
+// readers do not share.
 func (osFS) Lock(name string, readOnly bool) (io.Closer, error) {
 	for range lockTries {
 		lock, info, err := acquire(name, readOnly)

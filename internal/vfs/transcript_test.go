@@ -97,7 +97,10 @@ func (s *session) run(command string, args []string) []string {
 	case "outcomes":
 		return s.outcomes(int(s.number(args[0])))
 	}
-	if err := s.do(command, args); err != nil {
+	switch err := s.do(command, args); {
+	case vfs.IsNoSpace(err):
+		return []string{"error: no space"} // systems word it differently
+	case err != nil:
 		return []string{"error: " + err.Error()}
 	}
 	return nil
