@@ -43,8 +43,8 @@ type Generated struct {
 	margin    uint64 // no absent key in the lowest or the highest so many images
 }
 
-// NewGenerated returns n keys with values of valueSize bytes. Equal arguments
-// give equal sets.
+// NewGenerated returns n keys, at least MinKeys, with values of valueSize bytes.
+// Equal arguments give equal sets.
 func NewGenerated(n, valueSize int, seed uint64) *Generated {
 	return &Generated{
 		n:         n,

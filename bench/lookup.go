@@ -38,10 +38,10 @@ func (c *Config) measure(ctx context.Context, db *sift.DB, kind Lookup, what str
 	before := count(db)
 	for i := range c.Lookups {
 		if i%progressPeriod == 0 {
+			c.progress(what, i, c.Lookups)
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			c.progress(what, i, c.Lookups)
 		}
 		d, err := s.one(db, i)
 		if err != nil {

@@ -80,10 +80,10 @@ func (c *Config) fill(ctx context.Context, db *sift.DB, what string) error {
 	n := c.Keys.Len()
 	for i := range n {
 		if i%progressPeriod == 0 {
+			c.progress(what, i, n)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			c.progress(what, i, n)
 		}
 		key, value = c.Keys.Present(key[:0], i), c.Keys.Value(value[:0], i)
 		if err := db.Put(key, value, sift.NoSync); err != nil {

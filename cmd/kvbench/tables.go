@@ -64,9 +64,14 @@ func (t *tables) heading() string {
 	return b.String()
 }
 
+const (
+	labelWidth  = 28
+	numberWidth = 9
+)
+
 // shapeTable prints the four cells of one shape.
 func shapeTable(cells []bench.Cell) string {
-	g := grid{indent: 28, width: 9}
+	g := grid{indent: labelWidth, width: numberWidth}
 	column := func(text func(c *bench.Cell) string) []string {
 		out := make([]string, len(cells))
 		for i := range cells {
@@ -99,7 +104,12 @@ func shapeTable(cells []bench.Cell) string {
 	ofFilters("  filters asked", func(c *bench.Cell) string { return digits(c.PerLookup(c.FilterChecks)) })
 	ofFilters("  filters that said no", func(c *bench.Cell) string { return digits(c.PerLookup(c.FilterNegatives)) })
 	ofFilters("  false positives", func(c *bench.Cell) string { return digits(c.PerLookup(c.FalsePositives)) })
-	ofFilters("false-positive rate", func(c *bench.Cell) string { return percent(c.FalsePositiveRate()) })
+	ofFilters("false-positive rate", func(c *bench.Cell) string {
+		if c.FilterNegatives+c.FalsePositives == 0 {
+			return "-" // no filter was asked for a key that it does not hold
+		}
+		return percent(c.FalsePositiveRate())
+	})
 	ofFilters("  by the formula", func(c *bench.Cell) string { return percent(c.DesignedRate) })
 	g.row("time, median", column(func(c *bench.Cell) string { return micros(c.Latency.Quantile(0.50)) }))
 	g.row("  99th percentile", column(func(c *bench.Cell) string { return micros(c.Latency.Quantile(0.99)) }))
