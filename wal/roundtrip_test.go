@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/siftkv/sift/internal/key"
@@ -157,11 +158,14 @@ func TestReuse(t *testing.T) {
 				want = append(want, payload(i, 77))
 				mustAppend(t, w, want[i])
 			}
-			got, _, err := read(t, m, logPath, 7)
+			got, tail, err := read(t, m, logPath, 7)
 			if err != nil {
 				t.Fatal(err)
 			}
 			wantPrefix(t, fmt.Sprintf("reused log, was %d", oldNum), got, want, n)
+			if oldNum != 7 && tail.Dropped != 0 {
+				t.Fatalf("%d bytes of the old log counted as torn off", tail.Dropped)
+			}
 			if _, err := m.Stat("old"); !errors.Is(err, fs.ErrNotExist) {
 				t.Fatalf("old name: %v", err)
 			}
@@ -229,6 +233,37 @@ func TestPreallocate(t *testing.T) {
 		t.Fatal(tail, err)
 	}
 	wantPrefix(t, "trimmed log", got, want, len(want))
+}
+
+// Whatever fails in Create, it leaves no file and no handle.
+func TestCreateFails(t *testing.T) {
+	for _, reuse := range []string{"", "old"} {
+		for _, cause := range []error{syscall.EIO, vfs.Done(syscall.EIO)} {
+			for n := uint64(1); ; n++ {
+				m := memLog(t, "old", payload(0, 1000))
+				closed, hit := false, vfs.Op{}
+				fsys := vfs.NewFault(m, func(op vfs.Op) error {
+					closed = closed || op.Kind == vfs.OpClose
+					if op.Seq == n {
+						hit = op
+						return cause
+					}
+					return nil
+				})
+				_, err := Create(fsys, logPath, 7, Options{Reuse: reuse})
+				if hit.Seq == 0 {
+					break
+				}
+				if err == nil && hit.Kind == vfs.OpStat {
+					continue // there was no such file, which is all that Create asks
+				}
+				_, statErr := m.Stat(logPath)
+				if !errors.Is(err, syscall.EIO) || !errors.Is(statErr, fs.ErrNotExist) || hit.Kind == vfs.OpAppend && !closed {
+					t.Errorf("%v fails with %v: %v; file: %v, closed: %v", hit.Kind, cause, err, statErr, closed)
+				}
+			}
+		}
+	}
 }
 
 // Create leaves an existing file alone.

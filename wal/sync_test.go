@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -396,8 +397,22 @@ func TestAppendFailsDuringSync(t *testing.T) {
 func TestAbandonDuringSync(t *testing.T) {
 	for _, end := range []func(*Writer) error{(*Writer).Abandon, (*Writer).Close} {
 		synctest.Test(t, func(t *testing.T) {
-			m, _ := slowSync()
-			w := mustCreate(t, m, logPath, 7, Options{})
+			m := vfs.NewMem()
+			var syncing atomic.Bool
+			w, err := Create(failing{m, func(k vfs.OpKind, _ string) error {
+				switch {
+				case k == vfs.OpSync:
+					syncing.Store(true)
+					pass(syncTime)
+					syncing.Store(false)
+				case k == vfs.OpClose && syncing.Load():
+					t.Error("closed during a sync")
+				}
+				return nil
+			}}, logPath, 7, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
 			var wg sync.WaitGroup
 			for i := range 6 {
 				upTo := mustAppend(t, w, payload(i, 10))

@@ -299,19 +299,20 @@ func (w *Writer) seal() error {
 	return w.SyncAll()
 }
 
-// Abandon closes the handle and leaves the log as after a crash.
+// Abandon closes the handle and leaves the log as after a crash. Callers who wait
+// for a sync that has not started get ErrClosed.
 func (w *Writer) Abandon() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.group.running {
-		w.group.wait(w.group.fence)
-	}
 	if w.closed {
 		return fmt.Errorf("sift: log %s: %w", w.name(), key.ErrClosed)
 	}
 	w.closed = true
 	w.buf = nil
 	w.group.wakeAll()
+	for w.group.running {
+		w.group.wait(w.group.fence)
+	}
 	if err := w.f.Close(); err != nil {
 		return w.fail("close of", err)
 	}
