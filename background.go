@@ -106,6 +106,10 @@ func (db *DB) Compact(lo, hi []byte) error {
 	if err := db.Flush(); err != nil {
 		return err
 	}
+	if err := db.enter(); err != nil {
+		return err
+	}
+	defer db.work.Done()
 	r := compaction.Range{Lo: lo, Hi: hi, MaxSeq: db.visible.Load()}
 	for {
 		job, err := db.nextRangeJob(r)

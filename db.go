@@ -30,7 +30,7 @@ type DB struct {
 	lock   io.Closer // nil where a read-only database has no LOCK file
 	ctx    context.Context
 	cancel context.CancelFunc
-	work   sync.WaitGroup // the background goroutines
+	work   sync.WaitGroup // the background goroutines, and calls of Compact
 	closed atomic.Bool
 
 	tables *tablecache.Cache
@@ -43,7 +43,7 @@ type DB struct {
 
 	// commitMu makes writers one line: sequence numbers, log, memtable.
 	commitMu sync.Mutex
-	mem      *loggedMem // nil once closed; changed with commitMu and mu held
+	mem      *loggedMem // changed with commitMu and mu held
 	lastSeq  uint64     // the newest sequence number given out
 	owed     time.Duration
 	delay    atomic.Int64 // of writers, ns a MiB; see slowDown
@@ -107,17 +107,14 @@ func (db *DB) Close() error {
 	db.changed.Broadcast()
 	db.mu.Unlock()
 
+	// A writer that is past its check of closed has the lock.
 	db.commitMu.Lock()
-	db.mu.Lock()
-	logs := db.logsLocked()
-	db.mem = nil
-	db.mu.Unlock()
-	db.commitMu.Unlock()
+	db.commitMu.Unlock() //nolint:staticcheck // to wait is all it is for
 	db.work.Wait()
 
 	db.retireStates()
 	errs := []error{db.leaks()}
-	for _, l := range logs {
+	for _, l := range db.logs() {
 		errs = append(errs, l.finish())
 	}
 	if path := db.takeSpareLog(); path != "" {
@@ -133,12 +130,26 @@ func (db *DB) Close() error {
 	return errors.Join(errs...)
 }
 
-// logsLocked returns the logs in use, oldest first. It needs db.mu.
-func (db *DB) logsLocked() []*logFile {
-	var logs []*logFile
+// enter counts a call that installs versions, so that Close waits for it. The
+// caller ends it with work.Done.
+func (db *DB) enter() error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.closed.Load() {
+		return ErrClosed
+	}
+	db.work.Add(1)
+	return nil
+}
+
+// logs returns the logs in use, oldest first.
+func (db *DB) logs() []*logFile {
+	db.mu.Lock()
+	defer db.mu.Unlock()
 	if db.opts.ReadOnly {
 		return nil
 	}
+	var logs []*logFile
 	for _, m := range db.waiting {
 		logs = append(logs, m.log)
 	}

@@ -26,7 +26,7 @@ func (db *DB) Flush() error {
 func (db *DB) rotateForFlush() (*logFile, error) {
 	db.commitMu.Lock()
 	defer db.commitMu.Unlock()
-	if db.mem == nil {
+	if db.closed.Load() {
 		return nil, ErrClosed
 	}
 	if !db.mem.Empty() {

@@ -88,7 +88,7 @@ func (db *DB) SyncWAL() error {
 		return err
 	}
 	db.commitMu.Lock()
-	if db.mem == nil {
+	if db.closed.Load() {
 		db.commitMu.Unlock()
 		return ErrClosed
 	}
@@ -199,7 +199,7 @@ func (db *DB) syncFailed(log *logFile, cause error) error {
 // makeRoom returns once the memtable can take n more bytes, or says why it
 // cannot. It needs commitMu.
 func (db *DB) makeRoom(n int64) error {
-	if db.mem == nil {
+	if db.closed.Load() {
 		return ErrClosed
 	}
 	if db.refusing.Load() {
