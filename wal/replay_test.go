@@ -174,7 +174,7 @@ func TestReplayFromTheMiddle(t *testing.T) {
 	c := newChain(t, 3, 2)
 	c.logs = c.logs[1:]
 	got, _, err := c.replay(t)
-	if err != nil || !slices.Equal(got, upTo(3*perLog)[perLog:]) {
+	if err != nil || !slices.Equal(got, upTo(3 * perLog)[perLog:]) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
