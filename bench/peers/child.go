@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -102,7 +103,7 @@ func profiled(name string, f func() (map[string]float64, error)) (map[string]flo
 		return nil, err
 	}
 	if err := pprof.StartCPUProfile(file); err != nil {
-		return nil, err
+		return nil, errors.Join(err, file.Close())
 	}
 	figures, err := f()
 	pprof.StopCPUProfile()

@@ -86,6 +86,8 @@ func short(x float64) string {
 		return strconv.FormatFloat(x, 'f', 1, 64)
 	case x >= 1:
 		return strconv.FormatFloat(x, 'f', 2, 64)
+	case x == 0:
+		return "0"
 	}
-	return strconv.FormatFloat(x, 'f', 4, 64)
+	return strconv.FormatFloat(x, 'f', 3, 64)
 }

@@ -34,7 +34,7 @@ type jobFlags struct {
 	keys      int // 0: not given
 	valueSize int
 	bits      float64
-	lookups   int
+	lookups   int   // 0: not given
 	cache     int64 // 0: not given
 	seed      uint64
 	dir       string
@@ -53,7 +53,6 @@ func parseJobFlags(args []string) (*jobFlags, error) {
 	f := &jobFlags{
 		valueSize: defaultValueSize,
 		bits:      defaultBits,
-		lookups:   defaultLookups,
 		seed:      defaultSeed,
 	}
 	if f.parse(args); errors.Is(errors.Join(f.faults...), errHelp) {
@@ -132,6 +131,18 @@ func (f *jobFlags) keySet() (bench.Keys, error) {
 			commas(k.Len()), commas(f.valueSize), byteCount(float64(k.Bytes())), byteCount(maxDataBytes))
 	}
 	return k, nil
+}
+
+// lookupsOf returns the number of lookups. Held-out keys are not looked up twice
+// unless it is asked for: a repeated false positive would be in the cache.
+func (f *jobFlags) lookupsOf(k bench.Keys) int {
+	if f.lookups > 0 {
+		return f.lookups
+	}
+	if file, ok := k.(*bench.FileKeys); ok {
+		return min(defaultLookups, file.HeldOut())
+	}
+	return defaultLookups
 }
 
 // cacheFor returns the size of the block cache, in bytes.

@@ -48,7 +48,7 @@ func (f *jobFlags) measure(ctx context.Context, env environment, keys bench.Keys
 	c := bench.Config{
 		Keys:       keys,
 		BitsPerKey: f.bits,
-		Lookups:    f.lookups,
+		Lookups:    f.lookupsOf(keys),
 		CacheSize:  f.cacheFor(keys),
 		Seed:       f.seed,
 		Dir:        dir,
@@ -102,7 +102,7 @@ func (f *jobFlags) settings(c *bench.Config) map[string]any {
 		"data_bytes":   c.Keys.Bytes(),
 		"value_size":   f.valueSize,
 		"bits_per_key": f.bits,
-		"lookups":      f.lookups,
+		"lookups":      c.Lookups,
 		"cache_bytes":  c.CacheSize,
 		"seed":         f.seed,
 		"go":           runtime.Version(),

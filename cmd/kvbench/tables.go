@@ -57,7 +57,7 @@ func (t *tables) heading() string {
 	fmt.Fprintf(&b, "\nloaded twice: without filters, and with filters of %s bits a key", strconv.FormatFloat(t.flags.bits, 'f', -1, 64))
 	share := float64(t.config.CacheSize) / float64(max(k.Bytes(), 1))
 	fmt.Fprintf(&b, "\n%s lookups of each kind; a block cache of %s, %s of the data\n",
-		commas(t.flags.lookups), byteCount(float64(t.config.CacheSize)), percent(share))
+		commas(t.config.Lookups), byteCount(float64(t.config.CacheSize)), percent(share))
 	if share > 0.5 {
 		b.WriteString("Note: with a cache this large few lookups read the disk, filters or not.\n")
 	}

@@ -25,7 +25,8 @@ What is loaded:
   -seed N         makes another load, and other lookups (default 1)
 
 What is measured:
-  -lookups N      of absent keys, and of present ones, each time (default 100,000)
+  -lookups N      of absent keys, and of present ones, each time (default 100,000;
+                  with -keys, no more than are held out)
   -bits B         filter bits for each key, 1 to 64 (default 10)
   -cache SIZE     block cache of each database: 4096, 64KiB, 8MiB, 1GiB
                   (default a twentieth of the data)
