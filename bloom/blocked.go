@@ -143,8 +143,8 @@ func probeBlockedGo(body []byte, lines uint64, probes uint8, h uint64) bool {
 
 // checkBlocked reports what is wrong with a header for a body of size bytes.
 func (h *header) checkBlocked(size uint64) error {
-	if h.scheme != schemeChain32 || h.seed != 0 {
-		return fmt.Errorf("%w: blocked, index scheme %d, seed %#x", ErrUnknown, h.scheme, h.seed)
+	if h.scheme != schemeChain32 || h.seed != 0 || h.param != 0 {
+		return fmt.Errorf("%w: blocked, index scheme %d, seed %#x, parameter %d", ErrUnknown, h.scheme, h.seed, h.param)
 	}
 	if h.units == 0 || h.units > size/lineBytes || h.units*lineBytes != size {
 		return fmt.Errorf("%w: %d lines in %d bytes", ErrCorrupt, h.units, size)

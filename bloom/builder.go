@@ -11,7 +11,11 @@ var ErrMemoryLimit = errors.New("bloom: filter exceeds the build memory limit")
 
 // chunkLen is the number of hashes that a Builder allocates at once. Chunks are
 // never copied, so that collecting a large set costs no more than 8 bytes a key.
-const chunkLen = 8 << 10
+// The first grows to that size, so that small sets cost little.
+const (
+	chunkLen   = 8 << 10
+	firstChunk = 64
+)
 
 // A Builder collects the hashes of a set's keys and encodes a filter for
 // exactly that many. It is not safe for use by several goroutines.
@@ -60,21 +64,26 @@ func (b *Builder) Add(h uint64) {
 // AddKey adds a key. It does not keep it.
 func (b *Builder) AddKey(key []byte) { b.Add(Hash(key)) }
 
-// grow makes room for a chunk of hashes. It reports false if the limit forbids
-// that.
+// grow makes room for more hashes. It reports false if the limit forbids that.
 func (b *Builder) grow() bool {
 	if b.over {
 		return false
 	}
-	if len(b.cur) > 0 {
-		b.full = append(b.full, b.cur)
+	room := chunkLen
+	if len(b.cur) < chunkLen {
+		room = max(firstChunk, 2*len(b.cur))
 	}
-	b.cur = nil
-	if b.limit > 0 && 8*uint64(b.Len()+chunkLen) > b.limit {
-		b.full, b.over = nil, true
+	if b.limit > 0 && 8*uint64(b.Len()+room) > b.limit {
+		b.full, b.cur, b.over = nil, nil, true
 		return false
 	}
-	b.cur = make([]uint64, 0, chunkLen)
+	next := make([]uint64, 0, room)
+	if len(b.cur) == chunkLen {
+		b.full = append(b.full, b.cur)
+	} else {
+		next = append(next, b.cur...)
+	}
+	b.cur = next
 	return true
 }
 

@@ -59,8 +59,8 @@ func probeClassic(body []byte, m uint64, probes uint8, h uint64) bool {
 
 // checkClassic reports what is wrong with a header for a body of size bytes.
 func (h *header) checkClassic(size uint64) error {
-	if h.scheme != schemeChain64 || h.seed != 0 {
-		return fmt.Errorf("%w: classic, index scheme %d, seed %#x", ErrUnknown, h.scheme, h.seed)
+	if h.scheme != schemeChain64 || h.seed != 0 || h.param != 0 {
+		return fmt.Errorf("%w: classic, index scheme %d, seed %#x, parameter %d", ErrUnknown, h.scheme, h.seed, h.param)
 	}
 	if h.units == 0 || h.units%64 != 0 || h.units/8 != size {
 		return fmt.Errorf("%w: %d bits in %d bytes", ErrCorrupt, h.units, size)

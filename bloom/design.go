@@ -89,8 +89,11 @@ func (h *header) peakMemory(body uint64) uint64 {
 	if body > maxBody {
 		return math.MaxUint64
 	}
-	chunks := (h.n + chunkLen - 1) / chunkLen * chunkLen * 8
-	peak := chunks + headerSize + body + lineBytes
+	hashes := (h.n + chunkLen - 1) / chunkLen * chunkLen
+	if h.n <= chunkLen { // while the first chunk grows, its last size is there too
+		hashes = 3 * max(h.n, firstChunk)
+	}
+	peak := 8*hashes + headerSize + body + lineBytes
 	switch h.kind {
 	case Fuse:
 		peak += fusePeak(h.n, h.units)

@@ -161,9 +161,16 @@ func (t *Tally) Measurement() Measurement {
 // widened by how much filters differ. The last term is the Poisson
 // distribution's skew, in the expansion of Cornish and Fisher.
 func (t *Tally) explained() (low, high float64) {
-	const skew = (z*z - 1) / 6
+	const (
+		skew    = (z*z - 1) / 6
+		noneMay = 7.6 // with so few expected, none at all has a chance of 0.05 %
+	)
 	low, high = t.expected*slackLow, t.expected*t.high
-	low -= z*math.Sqrt(low+t.variance) - skew
+	if low < noneMay {
+		low = 0
+	} else {
+		low -= z*math.Sqrt(low+t.variance) - skew
+	}
 	high += z*math.Sqrt(high+t.variance) + skew
 	return low, high
 }

@@ -69,7 +69,7 @@ func classicHit(n, m uint64, k, probes int) float64 {
 	o := newOccupancy(float64(m), probes)
 	step := make([][]float64, probes+1)
 	for j := range step {
-		step[j] = make([]float64, k+1)
+		step[j] = make([]float64, probes+1)
 		hit := min(1, float64(j)/o.m)
 		step[j][j] = 1 - hit
 		if j > 0 {
@@ -121,30 +121,37 @@ const saturated = 48 * lineBits
 
 // blockedRate returns the rate of k probes into one of several lines of 512
 // bits after n keys.
-func blockedRate(n, lines uint64, k int) float64 { return blockedHit(n, lines, k, k) }
-
-// blockedHit returns the probability that a number of probes into one of the
-// lines hit set bits only, after n keys that set k bits each: that of a small
-// classic filter, averaged over the number of keys that a line receives, which
-// is binomial. (Putze, Sanders and Singler, equation 3, take it for Poisson, its
-// limit.)
-func blockedHit(n, lines uint64, k, probes int) float64 {
-	if float64(n)/float64(lines)*float64(k) > saturated {
+func blockedRate(n, lines uint64, k int) float64 {
+	var sum float64
+	d := distinct(lineBits, k)
+	if !eachLoad(n, lines, k, k, func(_, weight float64, o occupancy) { sum += weight * o.rate(d) }) {
 		return 1
 	}
+	return min(sum, 1)
+}
+
+// eachLoad calls fn for every number of keys that a line may receive when n keys
+// of k throws each fall on a number of lines, with its probability and the
+// line's occupancy. A rate averaged over that is one of a small classic filter
+// averaged over its number of keys, which is binomial. (Putze, Sanders and
+// Singler, equation 3, take it for Poisson, its limit.) It reports false,
+// without a call, where all bits are set for certain.
+func eachLoad(n, lines uint64, k, probes int, fn func(load, weight float64, o occupancy)) bool {
+	if float64(n)/float64(lines)*float64(k) > saturated {
+		return false
+	}
 	first, weights := binomial(n, 1/float64(lines))
-	o, d := newOccupancy(lineBits, probes), distinct(lineBits, probes)
+	o := newOccupancy(lineBits, probes)
 	for range first * uint64(k) {
 		o.throw()
 	}
-	var sum float64
-	for _, w := range weights {
-		sum += w * o.rate(d)
+	for i, w := range weights {
+		fn(float64(first)+float64(i), w, o)
 		for range k {
 			o.throw()
 		}
 	}
-	return min(sum, 1)
+	return true
 }
 
 // binomial returns the probabilities of first, first+1, ... successes in n
@@ -182,18 +189,35 @@ func binomial(n uint64, p float64) (first uint64, weights []float64) {
 }
 
 // deviation returns the standard deviation of the false-positive rate from one
-// set of n keys to another, given its mean. Twice the probes of one absent key
-// are the probes of two, so that their hit rate is the second moment; that the
-// lines of a blocked filter share a fixed number of keys makes its deviation a
-// little smaller than this.
+// set of n keys to another, given its mean. Twice the probes of an absent key are
+// the probes of two, so that their hit rate is the second moment.
 func (h *header) deviation(n uint64, mean float64) float64 {
-	k := int(h.probes)
-	var variance float64
 	switch h.kind {
 	case Blocked:
-		variance = (blockedHit(n, h.units, k, 2*k) - mean*mean) / float64(h.units)
+		return math.Sqrt(max(0, blockedVariance(n, h.units, int(h.probes), mean)))
 	case Classic:
-		variance = classicHit(n, h.units, k, 2*k) - mean*mean
+		k := int(h.probes)
+		return math.Sqrt(max(0, classicHit(n, h.units, k, 2*k)-mean*mean))
+	default:
+		return 0
 	}
-	return math.Sqrt(max(variance, 0))
+}
+
+// blockedVariance returns the variance of the mean over the lines, given the
+// mean. The lines share a fixed number of keys, so what a line's rate owes to its
+// load, as far as it is linear, evens out between them.
+func blockedVariance(n, lines uint64, k int, mean float64) float64 {
+	expected := float64(n) / float64(lines)
+	ofLoad := expected * (1 - 1/float64(lines))
+	one, two := distinct(lineBits, k), distinct(lineBits, 2*k)
+	var second, covariance float64
+	eachLoad(n, lines, k, 2*k, func(load, weight float64, o occupancy) {
+		second += weight * o.rate(two)
+		covariance += weight * (load - expected) * o.rate(one)
+	})
+	variance := second - mean*mean
+	if ofLoad > 0 {
+		variance -= covariance * covariance / ofLoad
+	}
+	return variance / float64(lines)
 }

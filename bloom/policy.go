@@ -57,99 +57,24 @@ func AllotMemory(runs []Run, bytes uint64) (Allotment, error) {
 
 var errRun = errors.New("bloom: invalid run")
 
-// allot gives each run the bits that minimise wasted reads plus a price for
-// memory, and searches the price at which the memory is used up. That finds the
-// optimum for any curve of rates, without Monkey's assumption that a rate is
-// 0.62^bits.
+// allot minimises wasted reads within a budget of bits.
 func allot(runs []Run, budget float64) (Allotment, error) {
 	for i, r := range runs {
 		if r.Kind >= numKinds || !(r.Weight >= 0) || math.IsInf(r.Weight, 1) || r.Keys > maxKeys {
 			return Allotment{}, fmt.Errorf("%w %d: %d keys, %v, weight %v", errRun, i, r.Keys, r.Kind, r.Weight)
 		}
 	}
-	c := curvesOf(runs)
-	if most := c.allot(runs, 0); memory(runs, most) <= budget {
-		return describe(runs, most), nil
+	a := allotter{runs: runs, budget: budget, curves: curvesOf(runs), fixed: make([]float64, len(runs))}
+	for i := range a.fixed {
+		a.fixed[i] = free
 	}
-	low, high := -80.0, 0.0 // log2 of prices that are too low and high enough
-	for memory(runs, c.allot(runs, math.Exp2(high))) > budget {
-		high += 8
-	}
-	for high-low > 1e-6 {
-		mid := (low + high) / 2
-		if memory(runs, c.allot(runs, math.Exp2(mid))) > budget {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	below, above := c.allot(runs, math.Exp2(high)), c.allot(runs, math.Exp2(low))
-	return describe(runs, blend(runs, below, above, budget)), nil
-}
-
-const (
-	policySteps = 8 // grid of bits per key: an eighth of a bit
-	// A filter of fewer bits than this answers "maybe" to every fifth absent key
-	// or more, and costs each lookup a cache miss.
-	policyLeast = 3
-)
-
-// curves holds the rate of each kind that is in use, by steps of bits per key.
-type curves [numKinds][]float64
-
-func curvesOf(runs []Run) (c curves) {
-	for _, r := range runs {
-		if c[r.Kind] != nil {
-			continue
-		}
-		curve := make([]float64, MaxPolicyBits*policySteps+1)
-		for step := policyLeast * policySteps; step < len(curve); step++ {
-			curve[step] = overfilled(r.Kind, float64(step)/policySteps, 1)
-		}
-		c[r.Kind] = curve
-	}
-	return c
-}
-
-// allot returns the best bits per key for each run at a price for a bit, in
-// wasted reads.
-func (c *curves) allot(runs []Run, price float64) []float64 {
-	bits := make([]float64, len(runs))
+	best := describe(runs, a.solve())
 	for i, r := range runs {
-		best := r.Weight // without a filter
-		curve := c[r.Kind]
-		for step := policyLeast * policySteps; step < len(curve); step++ {
-			b := float64(step) / policySteps
-			if cost := r.Weight*curve[step] + price*b*float64(r.Keys); cost < best {
-				best, bits[i] = cost, b
-			}
+		if r.Kind == Fuse {
+			best = a.tryEverySize(i, best)
 		}
 	}
-	return bits
-}
-
-// blend returns the mixture of two allotments, one below the budget and one
-// above, that uses it up.
-func blend(runs []Run, below, above []float64, budget float64) []float64 {
-	lo, hi := memory(runs, below), memory(runs, above)
-	if hi <= lo {
-		return below
-	}
-	share := (budget - lo) / (hi - lo)
-	for i, b := range below {
-		mixed := b + share*(above[i]-b)
-		if mixed >= policyLeast {
-			below[i] = mixed
-		}
-	}
-	return below
-}
-
-func memory(runs []Run, bits []float64) (total float64) {
-	for i, r := range runs {
-		total += bits[i] * float64(r.Keys)
-	}
-	return total
+	return best, nil
 }
 
 func describe(runs []Run, bits []float64) Allotment {
@@ -162,4 +87,12 @@ func describe(runs []Run, bits []float64) Allotment {
 		a.Wasted += r.Weight * a.Rates[i]
 	}
 	return a
+}
+
+// memory returns the bits of all filters.
+func memory(runs []Run, bits []float64) (total float64) {
+	for i, r := range runs {
+		total += bits[i] * float64(r.Keys)
+	}
+	return total
 }

@@ -1,0 +1,130 @@
+package bloom
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// A path is one way to ask a filter.
+type path struct {
+	name string
+	ask  func(f *Filter, hs []uint64, out []bool)
+}
+
+// commonPaths are those that every build has.
+var commonPaths = []path{
+	{"single", func(f *Filter, hs []uint64, out []bool) {
+		for i, h := range hs {
+			out[i] = f.MayContain(h)
+		}
+	}},
+	{"batch", (*Filter).MayContainBatch},
+	{"batch in Go", batchGo},
+	{"many", func(f *Filter, hs []uint64, out []bool) {
+		filters := []*Filter{f, nil, f, {}, f}
+		answers := make([]bool, len(filters))
+		for i, h := range hs {
+			MayContainMany(filters, h, answers)
+			if !answers[1] || !answers[3] || answers[0] != answers[2] || answers[0] != answers[4] {
+				panic(fmt.Sprint("answers for f, nil, f, zero, f: ", answers))
+			}
+			out[i] = answers[0]
+		}
+	}},
+}
+
+// assertPathsAgree fails the test if a path differs from the reference in Go.
+func assertPathsAgree(t *testing.T, f *Filter, hs []uint64) {
+	t.Helper()
+	for _, p := range append(commonPaths, machinePaths(f)...) {
+		out := make([]bool, len(hs)+1)
+		out[len(hs)] = true // a canary: nothing may be written past the end
+		p.ask(f, hs, out[:len(hs)])
+		for i, h := range hs {
+			if want := mayContainGo(f, h); out[i] != want {
+				t.Fatalf("%v filter of %d keys, %d probes: %s says %v of hash %#x, want %v",
+					f.kind, f.n, f.probes, p.name, out[i], h, want)
+			}
+		}
+		if !out[len(hs)] {
+			t.Fatalf("%s wrote past the end of out", p.name)
+		}
+	}
+}
+
+// Every path, number of probes and length of a batch gives what the Go
+// reference gives.
+func TestPathsAgree(t *testing.T) {
+	for kind := range numKinds {
+		for _, bits := range []float64{1, 3, 5, 7, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 36, 40, 64} {
+			for _, n := range []int{0, 1, 2, 17, 100, 3000} {
+				f := open(t, build(t, kind, bits, randomHashes(uint64(n), n)))
+				hs := append(randomHashes(uint64(n), n), randomHashes(99, 500)...)
+				assertPathsAgree(t, f, hs)
+			}
+		}
+	}
+	f := open(t, build(t, Blocked, 10, randomHashes(1, 1000)))
+	for n := range 70 {
+		assertPathsAgree(t, f, randomHashes(uint64(n), n))
+	}
+}
+
+// One hash against every number of filters of different kinds, sizes and
+// probes, some of them missing.
+func TestManyAgrees(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	var filters []*Filter
+	for i := range 80 {
+		switch i % 7 {
+		case 3:
+			filters = append(filters, nil)
+		case 5:
+			filters = append(filters, &Filter{})
+		default:
+			kind := Kind(rng.UintN(uint(numKinds)))
+			if i%2 == 0 {
+				kind = Blocked
+			}
+			n := rng.IntN(2000)
+			filters = append(filters, open(t, build(t, kind, 1+20*rng.Float64(), randomHashes(uint64(i), n))))
+		}
+	}
+	for n := range len(filters) + 1 {
+		for range 50 {
+			h := rng.Uint64()
+			if n > 0 && rng.IntN(3) == 0 { // a key of one of them
+				h = randomHashes(uint64(rng.IntN(n)), 1)[0]
+			}
+			out := make([]bool, n)
+			MayContainMany(filters[:n], h, out)
+			for i, f := range filters[:n] {
+				if want := f == nil || mayContainGo(f, h); out[i] != want {
+					t.Fatalf("filter %d of %d says %v of %#x, want %v", i, n, out[i], h, want)
+				}
+			}
+		}
+	}
+}
+
+// FuzzPathsAgree builds a filter from the fuzzer's hashes.
+func FuzzPathsAgree(f *testing.F) {
+	f.Add(uint8(0), uint8(10), uint16(100), uint64(1), uint64(2))
+	f.Add(uint8(0), uint8(24), uint16(0), uint64(0), uint64(0))
+	f.Add(uint8(2), uint8(9), uint16(500), uint64(1<<63), uint64(1<<32))
+	f.Add(uint8(3), uint8(11), uint16(300), uint64(3), uint64(1<<31))
+	f.Fuzz(func(t *testing.T, kind, bits uint8, n uint16, seed, mask uint64) {
+		hs := randomHashes(seed, int(n%2048))
+		for i := range hs {
+			hs[i] &= ^mask // hashes with little entropy
+		}
+		filter := open(t, build(t, Kind(kind)%numKinds, 1+float64(bits%64), hs))
+		probes := append(hs, randomHashes(seed+1, 200)...)
+		for i := range 200 {
+			probes = append(probes, probes[len(hs)+i]&^mask)
+		}
+		assertAll(t, filter, hs)
+		assertPathsAgree(t, filter, probes)
+	})
+}
