@@ -40,13 +40,33 @@ type Report struct {
 //
 // A log that follows none is replayed whatever became of the logs before it. It
 // was begun by somebody who had replayed those, and records may be in both.
+//
+// Records behind the point where the next log says that this one ended are those
+// of a write that failed, and are left out.
 func Replay(fsys vfs.FS, logs []LogFile, fn func(num uint64, payload []byte) error) (Report, error) {
-	p := replay{fs: fsys, fn: fn, seen: make(map[uint64]seenLog, len(logs))}
+	p := replay{
+		fs:     fsys,
+		fn:     fn,
+		limits: make(map[uint64]int64, len(logs)),
+		seen:   make(map[uint64]seenLog, len(logs)),
+	}
 	for i, l := range logs {
 		if i > 0 && l.Num <= logs[i-1].Num {
 			return p.report, fmt.Errorf("sift: replay log %d after log %d: not in order", l.Num, logs[i-1].Num)
 		}
-		if err := p.log(l, logs[0].Num); err != nil {
+		err := p.open(l, func(r *Reader) error {
+			prev := r.Tail().Prev
+			p.limits[prev.Num] = prev.End
+			return nil
+		})
+		if err != nil {
+			return p.report, err
+		}
+	}
+	for _, l := range logs {
+		p.seen[l.Num] = seenLog{name: filepath.Base(l.Path)}
+		err := p.open(l, func(r *Reader) error { return p.log(l.Num, logs[0].Num, r) })
+		if err != nil {
 			return p.report, err
 		}
 	}
@@ -57,6 +77,7 @@ func Replay(fsys vfs.FS, logs []LogFile, fn func(num uint64, payload []byte) err
 type replay struct {
 	fs     vfs.FS
 	fn     func(num uint64, payload []byte) error
+	limits map[uint64]int64   // by number, where the next log says that one ended
 	seen   map[uint64]seenLog // by number
 	report Report
 }
@@ -67,9 +88,8 @@ type seenLog struct {
 	end  int64
 }
 
-// log replays or drops one log.
-func (p *replay) log(l LogFile, oldest uint64) (err error) {
-	p.seen[l.Num] = seenLog{name: filepath.Base(l.Path)}
+// open calls use with a reader of a log, unless there is no such file.
+func (p *replay) open(l LogFile, use func(*Reader) error) (err error) {
 	f, err := p.fs.Open(l.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -77,28 +97,38 @@ func (p *replay) log(l LogFile, oldest uint64) (err error) {
 	if err != nil {
 		return fmt.Errorf("sift: open log: %w", err)
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+	defer func() {
+		if closeErr := f.Close(); err == nil {
+			err = closeErr
+		}
+	}()
 	r, err := NewReader(f, l.Path, l.Num)
 	if err != nil {
 		return err
 	}
+	return use(r)
+}
+
+// log replays or drops one log.
+func (p *replay) log(num, oldest uint64, r *Reader) error {
 	prev := r.Tail().Prev
 	if prev.Num >= oldest && p.seen[prev.Num].end < prev.End {
 		return p.drop(r, prev)
 	}
-	if err := p.records(l.Num, r); err != nil {
+	if err := p.records(num, r); err != nil {
 		return err
 	}
-	p.seen[l.Num] = seenLog{filepath.Base(l.Path), r.Tail().End}
+	p.seen[num] = seenLog{r.name, r.Tail().End}
 	p.report.DroppedBytes += r.Tail().Dropped
 	return nil
 }
 
 // records hands out what r reads.
 func (p *replay) records(num uint64, r *Reader) error {
+	limit, limited := p.limits[num]
 	for {
 		payload, err := r.Next()
-		if err == io.EOF {
+		if err == io.EOF || err == nil && limited && r.Tail().End > limit {
 			return nil
 		}
 		if err != nil {

@@ -218,6 +218,36 @@ func TestReplayFreshStart(t *testing.T) {
 	}
 }
 
+// A record whose append was reported as failed, and that is in the log all the
+// same, is left out once another log has gone on without it.
+func TestReplayFailedAppend(t *testing.T) {
+	for _, successor := range []bool{false, true} {
+		m := vfs.NewMem()
+		old, err := Create(failing{m, failAt(vfs.OpAppend, 3, errDone)}, "000010.log", 10, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &chain{m: m, logs: []LogFile{{10, "000010.log"}}, ws: []*Writer{old}}
+		mustAppend(t, old, payload(0, 100))
+		mustSync(t, old)
+		if _, err := old.Append(payload(1, 100)); !errors.Is(err, errDone) {
+			t.Fatal(err)
+		}
+		want := []int{0, 1} // without a successor it may be found
+		if successor {
+			w := mustCreate(t, m, "000011.log", 11, Options{After: old})
+			mustAppend(t, w, payload(4, 100))
+			mustSync(t, w)
+			c.logs = append(c.logs, LogFile{11, "000011.log"})
+			c.ws = append(c.ws, w)
+			want = []int{0, 4}
+		}
+		if got, _, err := c.replay(t); err != nil || !slices.Equal(got, want) {
+			t.Errorf("successor %v: %v, %v; want %v", successor, got, err, want)
+		}
+	}
+}
+
 // New logs that never got a byte, or only zeros, take nothing away from the
 // older one.
 func TestReplayEmptyNewestLog(t *testing.T) {
