@@ -176,10 +176,33 @@ func TestEvict(t *testing.T) {
 	must(t, it.Close())
 	must(t, it.Close())
 	d.checkHandles(t, 0)
+	if len(c.obsolete) != 0 {
+		t.Errorf("%d closed tables are remembered", len(c.obsolete))
+	}
 
 	mustRead(t, c, metas[0])
 	mustClose(t, c)
 	d.checkHandles(t, 0)
+}
+
+// TestLateComers: who found a table just before it was closed cannot revive it,
+// and who missed it just before it was opened does not open it again.
+func TestLateComers(t *testing.T) {
+	d, metas := newDisk(t, 1)
+	c := d.cache(10)
+	tab := mustAcquire(t, c, metas[0])
+	again, err := c.load(metas[0])
+	must(t, err)
+	if again != tab || d.opens() != 1 {
+		t.Errorf("opened %d times", d.opens())
+	}
+	c.Evict(1)
+	again.Release()
+	tab.Release()
+	if tab.retain() {
+		t.Error("a closed table was revived")
+	}
+	mustClose(t, c)
 }
 
 // TestCompactionIterKeepsItsTable: as iterators do.

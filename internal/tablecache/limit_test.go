@@ -23,9 +23,11 @@ func TestLimit(t *testing.T) {
 		c := d.cache(limit)
 		for _, m := range metas[1:] {
 			mustRead(t, c, metas[0])
-			mustRead(t, c, m)
-			if n := d.Handles(); n > int64(limit) {
-				t.Fatalf("limit %d: %d files are open", limit, n)
+			tab := mustAcquire(t, c, m)
+			during := d.Handles()
+			tab.Release()
+			if n := d.Handles(); n > int64(limit) || during > int64(max(limit, 1)) {
+				t.Fatalf("limit %d: %d files are open, with one in use %d", limit, n, during)
 			}
 		}
 		if limit == 10 && d.opens() != int64(len(metas)) {
