@@ -15,31 +15,10 @@ func (op *opening) begin() error {
 		return err
 	}
 	op.mem = nil
-	if op.fresh {
-		return op.beginFresh()
-	}
 	if err := op.startLog(); err != nil {
 		return err
 	}
 	if err := op.startManifest(op.mem.log.Num()); err != nil {
-		return err
-	}
-	return op.publish()
-}
-
-// beginFresh is begin for a new database. The manifest comes first, so that a log
-// without CURRENT always means a loss, and then names the log, so that a missing
-// one does too.
-func (op *opening) beginFresh() error {
-	if err := op.startManifest(0); err != nil {
-		return err
-	}
-	if err := op.startLog(); err != nil {
-		return err
-	}
-	op.created = nil // from here on the manifest may name it
-	edit := &manifest.Edit{LogNum: op.mem.log.Num(), NextFileNum: op.nextFile.Load()}
-	if err := op.store.Log(edit, op.version); err != nil {
 		return err
 	}
 	return op.publish()

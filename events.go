@@ -19,7 +19,7 @@ type Events struct {
 	Failed func(op string, err error)
 	// Stalled: a writer had to wait this long, for this reason.
 	Stalled func(reason string, d time.Duration)
-	// TornLog: Open cut bytes off the end of a log that a power cut had left
+	// TornLog: Open passed over the end of a log, or of the manifest, that a crash left
 	// incomplete. They belonged to writes that were never synced.
 	TornLog func(bytes int64)
 	// BadFilter: a table's filter is damaged, and the table is read without it.

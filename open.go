@@ -11,8 +11,10 @@ import (
 
 	"github.com/siftkv/sift/compaction"
 	"github.com/siftkv/sift/internal/cache"
+	"github.com/siftkv/sift/internal/key"
 	"github.com/siftkv/sift/internal/manifest"
 	"github.com/siftkv/sift/internal/tablecache"
+	"github.com/siftkv/sift/wal"
 )
 
 // Open opens the database in the directory dir, and creates it and the directory
@@ -67,8 +69,7 @@ func newDB(dir string, opts Options) *DB {
 type opening struct {
 	*DB
 	files   []fileName // of the directory, as it was found
-	fresh   bool       // there is no database yet
-	logNum  uint64     // the oldest log that is needed; 0 if none must be there
+	logNum  uint64     // the oldest log that is needed; 0 if there is no database yet
 	created []string   // files made so far, which a failure removes
 }
 
@@ -131,14 +132,22 @@ func (op *opening) inspect() (exists bool, err error) {
 		}
 		return true, nil
 	}
-	// CURRENT is the last name that a creation makes, before tables and logs.
-	if op.has(manifest.Table) || op.has(manifest.Log) {
+	if op.has(manifest.Table) || op.logsHoldWrites() {
 		return false, manifest.ErrNoCurrent
 	}
 	if foreign != "" {
 		return false, fmt.Errorf("%w, and the directory is not empty (it holds %q); choose another or empty it", ErrNotExist, foreign)
 	}
 	return false, op.mayCreate()
+}
+
+// logsHoldWrites reports whether a log holds a write, or cannot be read. Without
+// CURRENT that is a loss: a creation that a crash interrupted leaves a log, but an
+// empty one.
+func (op *opening) logsHoldWrites() bool {
+	any := errors.New("a record")
+	_, err := wal.Replay(op.fs, op.logFiles(0), func(uint64, []byte) error { return any })
+	return err != nil
 }
 
 func (op *opening) mayCreate() error {
@@ -224,15 +233,20 @@ func (op *opening) syncParents() error {
 
 // load reads the manifest, if there is one.
 func (op *opening) load(exists bool) error {
-	op.fresh = !exists
 	op.version = new(manifest.Version)
 	op.nextFile.Store(op.largestFileNum() + 1)
-	if op.fresh {
+	if !exists {
 		return nil
 	}
 	state, err := manifest.Load(op.fs, op.dir)
 	if err != nil {
 		return err
+	}
+	if state.LogNum == 0 {
+		return key.Corruptf(manifest.Path(op.dir, manifest.Manifest, state.Num), -1, "it names no log")
+	}
+	if state.Dropped > 0 {
+		op.tornLog(state.Dropped)
 	}
 	op.version = state.Version
 	op.logNum = state.LogNum

@@ -1,6 +1,7 @@
 package sift
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -108,23 +109,29 @@ func (op *opening) replay() error {
 }
 
 // neededLogs lists the logs whose writes are in no table yet. The oldest of them
-// must be there: the manifest named it after it was durable.
+// must be there: the manifest named it after it was durable. Of a database that
+// is being created there is none.
 func (op *opening) neededLogs() ([]wal.LogFile, error) {
-	var nums []uint64
-	for _, f := range op.files {
-		if f.kind == manifest.Log && f.num >= op.logNum {
-			nums = append(nums, f.num)
-		}
+	if op.logNum == 0 {
+		return nil, nil
 	}
-	slices.Sort(nums)
-	if op.logNum > 0 && (len(nums) == 0 || nums[0] != op.logNum) {
+	logs := op.logFiles(op.logNum)
+	if len(logs) == 0 || logs[0].Num != op.logNum {
 		return nil, key.Corruptf(op.logPath(op.logNum), -1, "the log is missing, and the manifest needs it")
 	}
-	logs := make([]wal.LogFile, len(nums))
-	for i, n := range nums {
-		logs[i] = wal.LogFile{Num: n, Path: op.logPath(n)}
-	}
 	return logs, nil
+}
+
+// logFiles lists the logs from a number on, oldest first.
+func (op *opening) logFiles(from uint64) []wal.LogFile {
+	var logs []wal.LogFile
+	for _, f := range op.files {
+		if f.kind == manifest.Log && f.num >= from {
+			logs = append(logs, wal.LogFile{Num: f.num, Path: op.logPath(f.num)})
+		}
+	}
+	slices.SortFunc(logs, func(a, b wal.LogFile) int { return cmp.Compare(a.Num, b.Num) })
+	return logs
 }
 
 func (op *opening) replayBatch(log uint64, payload []byte) error {
