@@ -1,0 +1,253 @@
+//go:build unix
+
+// Kill tests: a child process writes to a real directory and is killed at a
+// random moment, again and again on the same directory. What it reported as
+// acknowledged, Sync or NoSync, is there afterwards, and what is there is a
+// prefix of its writes.
+//
+//	go test -run 'TestKill' .                          the short form
+//	go test -run 'TestKill' -kill.rounds=300 .         the long form
+//	go test -run 'TestKill' -kill.seed=7 -kill.rounds=300 .
+package sift_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/siftkv/sift"
+)
+
+var (
+	killRounds = flag.Int("kill.rounds", 10, "kill tests: rounds")
+	killSeed   = flag.Uint64("kill.seed", 0, "kill tests: seed; 0 takes the time")
+)
+
+func killOptions() *sift.Options {
+	o := small()
+	o.MemTableSize = 32 << 10
+	return &o
+}
+
+// killOps is what the child writes as commit n of a round.
+func killOps(seed uint64, round, n int) []op {
+	rnd := rand.New(rand.NewPCG(seed+uint64(round), uint64(n)))
+	ops := []op{put("seq", fmt.Sprintf("%d.%d", n, round))}
+	for range rnd.IntN(4) {
+		key := fmt.Sprintf("key%03d", rnd.IntN(200))
+		if rnd.IntN(4) == 0 {
+			ops = append(ops, del(key))
+		} else {
+			ops = append(ops, put(key, crashValue(rnd, n, round)))
+		}
+	}
+	return ops
+}
+
+// killHow is how commit n is written: mostly without waiting for the disk.
+func killHow(n int) *sift.WriteOptions {
+	return pick2(n%16 == 0, sift.Sync, sift.NoSync)
+}
+
+// childWrite writes until it is killed.
+func childWrite(args []string) {
+	seed, _ := strconv.ParseUint(args[1], 10, 64)
+	round, _ := strconv.Atoi(args[2])
+	say("start")
+	db, err := sift.Open(args[0], killOptions())
+	if err != nil {
+		say("error %v", err)
+		return
+	}
+	last, err := lastCommit(db)
+	if err != nil {
+		say("error %v", err)
+		return
+	}
+	say("open %d", last)
+	for n := int(last) + 1; ; n++ {
+		if err := applyOps(db, killHow(n), killOps(seed, round, n)); err != nil {
+			say("error %v", err)
+			return
+		}
+		say("ack %d", n)
+	}
+}
+
+// A killRun is the parent's knowledge of the directory.
+type killRun struct {
+	t     *testing.T
+	dir   string
+	seed  uint64
+	rnd   *rand.Rand
+	model *model
+	acked int // the last commit that must be there
+}
+
+func TestKill(t *testing.T) {
+	seed := *killSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("replay: go test -run 'TestKill$' -kill.seed=%d -kill.rounds=%d .", seed, *killRounds)
+		}
+	})
+	r := &killRun{t: t, dir: filepath.Join(t.TempDir(), "db"), seed: seed, rnd: rand.New(rand.NewPCG(seed, 9)), model: newModel()}
+	for round := range *killRounds {
+		r.round(round)
+		if round%2 == 1 || round == *killRounds-1 {
+			r.verify()
+		}
+		r.bounded()
+		if t.Failed() {
+			t.Fatalf("in round %d", round)
+		}
+	}
+}
+
+// round runs one child to its death.
+func (r *killRun) round(round int) {
+	c := startChild(r.t, "write", r.dir, fmt.Sprint(r.seed), fmt.Sprint(round))
+	if line, _ := c.line(); line != "start" {
+		r.t.Fatalf("the child says %q", line)
+	}
+	killAfter := r.rnd.IntN(600) // acknowledgements
+	if r.rnd.IntN(3) == 0 {
+		killAfter = -1
+		timer := time.AfterFunc(time.Duration(r.rnd.IntN(8_000))*time.Microsecond, func() { r.kill(c) })
+		defer timer.Stop()
+	}
+	stopAt := pick2(r.rnd.IntN(3) == 0, killAfter/2, -1)
+	for n := 0; ; n++ {
+		if n == killAfter {
+			r.kill(c)
+		}
+		if n == stopAt {
+			r.stopped(c)
+		}
+		line, ok := c.line()
+		if !ok {
+			break
+		}
+		r.heard(round, line)
+	}
+	var exit interface{ ExitCode() int }
+	if err := c.Wait(); !errors.As(err, &exit) || exit.ExitCode() != -1 {
+		r.t.Errorf("the child ended with %v before it was killed", err)
+	}
+	// The commit after the last one that was reported may have been begun.
+	r.begin(round, r.acked+1)
+}
+
+func (r *killRun) kill(c *child) {
+	if err := c.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		r.t.Errorf("kill: %v", err)
+	}
+}
+
+// stopped freezes the child for a moment: it keeps its lock and loses nothing.
+func (r *killRun) stopped(c *child) {
+	must(r.t, c.Process.Signal(syscall.SIGSTOP))
+	_, err := sift.Open(r.dir, killOptions())
+	wantError(r.t, "open beside a stopped process", err, sift.ErrLocked)
+	must(r.t, c.Process.Signal(syscall.SIGCONT))
+}
+
+// heard books one line of the child.
+func (r *killRun) heard(round int, line string) {
+	var n int
+	switch {
+	case bytes.HasPrefix([]byte(line), []byte("open ")):
+		fmt.Sscanf(line, "open %d", &n)
+		r.recovered(n)
+	case bytes.HasPrefix([]byte(line), []byte("ack ")):
+		fmt.Sscanf(line, "ack %d", &n)
+		r.begin(round, n)
+		r.acked = n
+	default:
+		r.t.Errorf("the child says %q", line)
+	}
+}
+
+// begin adds commits of a round to the model up to number n.
+func (r *killRun) begin(round, n int) {
+	for r.model.last < n {
+		r.model.apply(killOps(r.seed, round, r.model.last+1)...)
+	}
+}
+
+// recovered checks the number of the last commit that Open found.
+func (r *killRun) recovered(n int) {
+	if n < r.acked || n > r.model.last {
+		r.t.Fatalf("recovered commit %d, want %d to %d", n, r.acked, r.model.last)
+	}
+	r.model.truncate(n)
+	r.acked = n
+}
+
+// verify opens the directory here and compares all of it.
+func (r *killRun) verify() {
+	defer watchdog(time60, r.t.Name)()
+	db, err := sift.Open(r.dir, killOptions())
+	must(r.t, err)
+	n, err := lastCommit(db)
+	must(r.t, err)
+	r.recovered(int(n))
+	must(r.t, r.model.head().check(db, r.rnd), db.Close())
+}
+
+// bounded checks that killing leaves no growing heap of files.
+func (r *killRun) bounded() {
+	entries, err := os.ReadDir(r.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return // killed before it was created
+	}
+	must(r.t, err)
+	var size int64
+	for _, e := range entries {
+		info, err := e.Info()
+		must(r.t, err)
+		size += info.Size()
+	}
+	if len(entries) > 400 || size > 16<<20 {
+		r.t.Errorf("%d files of %d bytes for 200 keys", len(entries), size)
+	}
+}
+
+// A process in a crash loop does not use up the disk.
+func TestP029_CrashLoopUsesBoundedSpace(t *testing.T) {
+	rounds := 6
+	if *longForm {
+		rounds = 300
+	}
+	dir := filepath.Join(t.TempDir(), "db")
+	for range rounds {
+		c := startChild(t, "hold", dir)
+		if line, _ := c.line(); line != "holding <nil>" {
+			t.Fatalf("the child says %q", line)
+		}
+		must(t, c.Process.Kill())
+		_ = c.Wait() // killed
+	}
+	var blocks int64
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	for _, e := range entries {
+		var st syscall.Stat_t
+		must(t, syscall.Stat(filepath.Join(dir, e.Name()), &st))
+		blocks += st.Blocks * 512
+	}
+	if limit := int64(4 * 64 << 20); blocks > limit {
+		t.Errorf("%d rounds left %d bytes in %d files, want at most %d", rounds, blocks, len(entries), limit)
+	}
+}
