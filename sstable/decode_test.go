@@ -261,6 +261,9 @@ func TestSnappyClaimIsBounded(t *testing.T) {
 	if _, err := s.decodedLen(append(claim, 1, 2, 3), Snappy, 0); err == nil {
 		t.Error("4 GiB in eight bytes were believed")
 	}
+	if _, err := s.decodedLen(binary.AppendUvarint(nil, 1<<20), Snappy, 0); err == nil {
+		t.Error("1 MiB in three bytes was believed")
+	}
 	if _, err := s.decodedLen(slices.Repeat([]byte{0xff}, 20), Snappy, 0); err == nil {
 		t.Error("an endless length was believed")
 	}
@@ -287,11 +290,19 @@ func TestBlockGetEqualsModel(t *testing.T) {
 			t.Fatal("a written block cannot be parsed")
 		}
 		for range 100 {
-			user, seq := pick(r, es), r.Uint64N(100)
-			want, found := modelGet(es, user, seq)
-			f, ok := b.get(user, key.SeekTrailer(seq))
+			k := key.Seek(pick(r, es), r.Uint64N(100))
+			if r.IntN(2) == 0 {
+				k = es[r.IntN(len(es))].k // exactly a version that is there
+			}
+			var want entry
+			i := lowerBound(es, k)
+			found := i < len(es) && string(es[i].k.User) == string(k.User)
+			if found {
+				want = es[i]
+			}
+			f, ok := b.get(k.User, k.Trailer)
 			if !ok || f.ok != found || string(f.value) != string(want.v) || f.trailer != want.k.Trailer {
-				t.Fatalf("get %q at %d: %+v, want %v", user, seq, f, want)
+				t.Fatalf("get %v: %+v, want %v", k, f, want)
 			}
 		}
 	}

@@ -74,7 +74,7 @@ func (x *index) find(user []byte, t key.Trailer) int {
 // is a user key behind the prefix that has the same head.
 func (x *index) before(i int, suffix []byte, t key.Trailer) bool {
 	size := int(x.sizes[i])
-	if min(size, len(suffix)) <= headLen {
+	if min(size, len(suffix)) < headLen {
 		// One ends within its head, and what the other has there is zeros.
 		if size != len(suffix) {
 			return size < len(suffix)

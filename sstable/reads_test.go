@@ -121,6 +121,16 @@ func TestReadsOfScans(t *testing.T) {
 			t.Errorf("scan, forward %v: %d reads for %d spans", forward, n, spans)
 		}
 	}
+	fromSecondBlock := func() {
+		it := r.NewIter()
+		defer it.Close()
+		k := key.Seek(r.index.separator(nil, 0), 0)
+		for ok := it.SeekGE(k); ok; ok = it.Next() {
+		}
+	}
+	if n := readsDuring(stats, fromSecondBlock); n > spans+2+4+2 {
+		t.Errorf("scan from the second block: %d reads for %d spans", n, spans)
+	}
 	short := func() {
 		it := r.NewIter()
 		defer it.Close()
