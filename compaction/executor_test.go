@@ -287,8 +287,8 @@ func TestOutputsEnd(t *testing.T) {
 	j := p.job(0, 6, d.v.Levels[0].Tables, ReasonRange)
 	j.Trivial = false
 	r := d.run(j, 1, allSeqs(entries)...)
-	if got := len(d.entries()); got != len(entries) {
-		t.Fatalf("%d entries, want %d", got, len(entries))
+	if got := len(d.entries()); got != len(entries) || len(r.Outputs) < 5 {
+		t.Fatalf("%d entries in %d tables, want %d", got, len(r.Outputs), len(entries))
 	}
 	for i, m := range r.Outputs {
 		last := i == len(r.Outputs)-1

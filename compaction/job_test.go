@@ -2,6 +2,7 @@ package compaction
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/siftkv/sift/internal/key"
@@ -24,6 +25,42 @@ func TestJobEdit(t *testing.T) {
 	move := p.job(5, 6, v.Levels[5].Tables, ReasonSize)
 	if got, want := drawTree(install(t, v, move)), "L0 4[g-h] 3[a-c] 2[b-d]\nL6 8[a-b] 9[c-k] 5[x-z]\n"; !move.Trivial || got != want {
 		t.Errorf("%v made\n%s, want\n%s", move, got, want)
+	}
+}
+
+// Two jobs may run side by side unless they share a table or write into the
+// same keys of a level; an end in common is one such key.
+func TestConflicts(t *testing.T) {
+	v := parseTree(t, `L4 1[b-c] 2[g-h] 3[k-k] 4[x-z]
+	                   L5 5[a-c] 6[d-f] 7[h-j] 8[k-m]`)
+	p := newPicker(v, Options{}, State{OldestSnapshot: NoSnapshot})
+	job := func(level int, nums ...uint64) *Job {
+		var in []*manifest.TableMeta
+		for _, m := range v.Levels[level].Tables {
+			if slices.Contains(nums, m.Num) {
+				in = append(in, m)
+			}
+		}
+		return p.job(level, level+1, in, ReasonSize)
+	}
+	for _, c := range []struct {
+		running, j *Job
+		want       bool
+	}{
+		{job(4, 1), job(4, 1), true},
+		{job(4, 1), job(4, 2), false},
+		{job(4, 1), job(5, 5), true},
+		{job(4, 1), job(5, 6), false},
+		{job(5, 5), job(4, 1), true},
+		{job(4, 3), job(4, 4), false},
+		{job(4, 1, 3), job(4, 2), true}, // into the gap between its outputs
+		{&Job{OutputLevel: 5, lo: []byte("a"), hi: []byte("b")}, job(4, 1), true},
+		{&Job{OutputLevel: 5, lo: []byte("d"), hi: []byte("f")}, job(4, 1), false},
+		{&Job{OutputLevel: 6, lo: []byte("a"), hi: []byte("z")}, job(4, 1), false},
+	} {
+		if got := newRunning([]*Job{c.running}).conflicts(c.j); got != c.want {
+			t.Errorf("%v beside %v: conflict %v, want %v", c.j, c.running, got, c.want)
+		}
 	}
 }
 

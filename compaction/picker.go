@@ -85,7 +85,7 @@ func (p *picker) score(level int) float64 {
 	}
 	for _, j := range p.running.jobs {
 		if j.Level == 0 {
-			return 0 // one at a time, see conflicts
+			return 0 // the oldest table, and most that overlap it, are taken
 		}
 	}
 	return float64(len(l.Tables)) / float64(p.o.L0Compact)

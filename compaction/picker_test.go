@@ -91,6 +91,13 @@ func TestPick(t *testing.T) {
 			want: `L5 [1 2 3] + L6 [9] -> L6: level is over its size`,
 		},
 		{
+			what: "neighbours that would take more of the output level do not",
+			tree: `L5 1[a-c]:100 2[d-f]:100 3[x-z]:2000
+			       L6 9[a-d]:100 10[e-w]:400 11[x-z]:9000`,
+			want: "L5 [1] + L6 [9] -> L6: level is over its size\n" +
+				"L5 [3] + L6 [11] -> L6: level is over its size",
+		},
+		{
 			what: "jobs side by side share no table and no output range",
 			tree: `L5 1[a-c]:800 2[d-f]:801 3[g-i]:802 4[j-l]:900
 			       L6 9[a-b]:700 10[c-d]:700 11[e-h]:700 12[j-l]:800`,

@@ -36,18 +36,11 @@ func (r *running) anyBusy(tables []*manifest.TableMeta) bool {
 }
 
 // conflicts reports whether j may not run beside the jobs under way.
-//
-// Of jobs that take from level 0 only one runs at a time: which of two tables
-// of level 0 goes down first matters, and the order in which jobs end is
-// anybody's guess.
 func (r *running) conflicts(j *Job) bool {
 	if r.anyBusy(j.Inputs[0]) || r.anyBusy(j.Inputs[1]) {
 		return true
 	}
 	for _, other := range r.jobs {
-		if j.Level == 0 && other.Level == 0 {
-			return true
-		}
 		if other.OutputLevel == j.OutputLevel && rangesOverlap(j.lo, j.hi, other.lo, other.hi) {
 			return true
 		}
