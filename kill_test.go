@@ -127,7 +127,7 @@ func (r *killRun) round(round int) {
 		timer := time.AfterFunc(time.Duration(r.rnd.IntN(8_000))*time.Microsecond, func() { r.kill(c) })
 		defer timer.Stop()
 	}
-	stopAt := pick2(r.rnd.IntN(3) == 0, killAfter/2, -1)
+	stopAt := pick2(killAfter > 4 && r.rnd.IntN(3) == 0, killAfter/2, -1) // after it said that it is open
 	for n := 0; ; n++ {
 		if n == killAfter {
 			r.kill(c)
@@ -158,8 +158,11 @@ func (r *killRun) kill(c *child) {
 // stopped freezes the child for a moment: it keeps its lock and loses nothing.
 func (r *killRun) stopped(c *child) {
 	must(r.t, c.Process.Signal(syscall.SIGSTOP))
-	_, err := sift.Open(r.dir, killOptions())
+	db, err := sift.Open(r.dir, killOptions())
 	wantError(r.t, "open beside a stopped process", err, sift.ErrLocked)
+	if err == nil {
+		must(r.t, db.Close())
+	}
 	must(r.t, c.Process.Signal(syscall.SIGCONT))
 }
 

@@ -67,7 +67,7 @@ func ignoreClosed(err error) error {
 
 // Every method after Close says so, and a second Close does no harm.
 func TestMethodsAfterClose(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	db := openMem(t, small())
 	must(t, db.Put([]byte("k"), []byte("v"), nil), db.Close())
 	for _, m := range methods() {
@@ -82,7 +82,7 @@ func TestMethodsAfterClose(t *testing.T) {
 // Every method beside Close works or says that it is closed; Close waits for
 // those that have begun.
 func TestMethodsDuringClose(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	rounds := 20
 	if *longForm {
 		rounds = 500
@@ -119,7 +119,7 @@ func TestMethodsDuringClose(t *testing.T) {
 
 // Several goroutines close at once.
 func TestCloseTwiceAtOnce(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for range 20 {
 		db := openMem(t, small())
 		must(t, db.Put([]byte("k"), nil, sift.NoSync))
@@ -138,7 +138,7 @@ func TestCloseTwiceAtOnce(t *testing.T) {
 // Close with iterators and snapshots open names how many there are, closes them,
 // and leaves the directory unlocked.
 func TestP176_LeakedReaders(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	o := small()
 	mem := vfs.NewMem()
 	o.FS = mem
@@ -190,7 +190,7 @@ func TestP176_LeakedReaders(t *testing.T) {
 
 // A panic or an early return in a reader's loop leaves no lock behind.
 func TestP178_PanicInALoop(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	defer watchdog(time60, t.Name)()
 	db := openMem(t, small())
 	for i := range 100 {
@@ -217,7 +217,7 @@ func TestP178_PanicInALoop(t *testing.T) {
 
 // Nothing panics on an empty store, an empty batch, or one that was used before.
 func TestP179_EmptyAndUsed(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	m, db := newModel(), openMem(t, small())
 	for range 2 {
 		must(t, db.Flush(), db.Compact(nil, nil), db.SyncWAL(), m.head().checkScans(db, nil, nil))
@@ -248,7 +248,7 @@ func TestP179_EmptyAndUsed(t *testing.T) {
 
 // A released snapshot says so; releasing it again does nothing.
 func TestP181_ReleasedSnapshot(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	db := openMem(t, small())
 	must(t, db.Put([]byte("k"), []byte("v"), nil))
 	s := db.NewSnapshot()
@@ -266,7 +266,7 @@ func TestP181_ReleasedSnapshot(t *testing.T) {
 
 // A thousand lives leave no goroutine, descriptor or memory behind.
 func TestThousandOpens(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	rounds := 150
 	if *longForm {
 		rounds = 1000
@@ -319,7 +319,7 @@ func heapSize() uint64 {
 // A failed Open, at whichever of its calls, leaves no handle, lock or goroutine,
 // and the next one works.
 func TestP175_FailedOpenLetsGo(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s := makeSpecimen(t, false)
 	for n := int64(1); ; n++ {
 		mem := image(t, "db", s.files)
