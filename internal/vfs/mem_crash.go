@@ -132,7 +132,6 @@ func (c *crash) names(d *directory) map[string]*inode {
 func (c *crash) contents(now *contents) *contents {
 	after := now.clone()
 	after.pending = nil
-	after.epoch, after.synced = 0, 0
 	for _, i := range slices.Sorted(maps.Keys(now.pending)) {
 		if !c.keep() {
 			after.put(i, c.lost(now.at(i), now.pending[i]))

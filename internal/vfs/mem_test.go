@@ -108,9 +108,13 @@ func TestClonesAreIndependent(t *testing.T) {
 		must(t, g.Append([]byte("clone")))
 		must(t, g.Close())
 	}
+	untouched := original.Kill()
 	must(t, f.Truncate(4))
 	must(t, f.Append([]byte("!")))
 	must(t, f.Close())
+	if got := string(bytesOf(t, untouched, "a")); got != "0123456789original" {
+		t.Errorf("a clone of the moment before has %q", got)
+	}
 
 	if got := string(bytesOf(t, original, "a")); got != "0123"+strings.Repeat("\x00", 14)+"!" {
 		t.Errorf("the original has %q", got)
@@ -119,6 +123,60 @@ func TestClonesAreIndependent(t *testing.T) {
 		want := string(rune('A'+i)) + "123456789clone"
 		if got := string(bytesOf(t, c, "b")); got != want {
 			t.Errorf("clone %d has %q, want %q", i, got, want)
+		}
+	}
+}
+
+// A clone appends to bytes that it shares, as the original does, and neither
+// sees the other's; what one syncs stays pending in the other.
+func TestClonesAppendApart(t *testing.T) {
+	original := vfs.NewMem()
+	f, err := original.Create("a")
+	must(t, err)
+	must(t, original.SyncDir("/"))
+	must(t, f.Append(make([]byte, 1000)))
+	must(t, f.Truncate(0)) // so that there is room behind the bytes
+	must(t, f.Sync())
+	f, err = original.Reuse("a", "a")
+	must(t, err)
+	must(t, f.Append([]byte("01")))
+
+	clone := original.Kill()
+	g, err := clone.Reuse("a", "a")
+	must(t, err)
+	must(t, g.Skip(2))
+	must(t, g.Append([]byte("clone")))
+	must(t, f.Append([]byte("original")))
+	must(t, g.Sync())
+	for want, m := range map[string]*vfs.Mem{"01original": original, "01clone": clone, "": original.Crash(0, 1)} {
+		if got := string(bytesOf(t, m, "a")); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	// Bytes beyond a size that was lost do not come back when the file grows.
+	after := original.Crash(0, 1)
+	h, err := after.Reuse("a", "a")
+	must(t, err)
+	must(t, h.Allocate(3))
+	if got := string(bytesOf(t, after, "a")); got != "\x00\x00\x00" {
+		t.Errorf("a file that lost its bytes grew to %q", got)
+	}
+}
+
+// Two names of one file stay that in a clone.
+func TestClonesKeepLinks(t *testing.T) {
+	m := vfs.NewMem()
+	f, err := m.Create("a")
+	must(t, err)
+	must(t, f.Close())
+	must(t, m.Link("a", "b"))
+	for i, c := range []*vfs.Mem{m.Kill(), m.Crash(100, 1)} {
+		g, err := c.Create("a")
+		must(t, err)
+		must(t, g.Append([]byte("x")))
+		must(t, g.Close())
+		if got := string(bytesOf(t, c, "b")); got != "x" {
+			t.Errorf("clone %d: the other name has %q", i, got)
 		}
 	}
 }
@@ -186,6 +244,70 @@ func TestOverlappingSyncs(t *testing.T) {
 	}
 }
 
+// A sync that ends while one that began later still runs makes durable what was
+// there at its own beginning.
+func TestStaggeredSyncs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := vfs.NewMem()
+		f, err := m.Create("a")
+		must(t, err)
+		must(t, m.SyncDir("/"))
+		m.SetLatency(func(op vfs.Op) time.Duration {
+			if op.Kind == vfs.OpSync {
+				return 2 * time.Second
+			}
+			return 0
+		})
+		var group sync.WaitGroup
+		at := func(second float64, call func()) {
+			group.Go(func() {
+				<-time.After(time.Duration(second * float64(time.Second)))
+				call()
+			})
+		}
+		durable := func(want string) func() {
+			return func() {
+				if got := string(bytesOf(t, m.Crash(0, 1), "a")); got != want {
+					t.Errorf("%q is durable, want %q", got, want)
+				}
+			}
+		}
+		for i, text := range []string{"a", "b", "c"} { // synced from second i to i + 2
+			at(float64(i), func() { must(t, f.Append([]byte(text))); must(t, f.Sync()) })
+			at(float64(i)+1.5, durable("abc"[:i]))
+		}
+		at(4.5, durable("abc"))
+		group.Wait()
+		must(t, f.Close())
+	})
+}
+
+// What a sync is writing can be overwritten meanwhile, by a second handle; the
+// sync still makes durable what was there when it began.
+func TestOverwriteDuringSync(t *testing.T) {
+	m := vfs.NewMem()
+	f, err := m.Create("a")
+	must(t, err)
+	must(t, m.SyncDir("/"))
+	must(t, f.Append([]byte("old")))
+	m.SetLatency(func(op vfs.Op) time.Duration {
+		if op.Kind == vfs.OpSync {
+			g, err := m.Reuse("a", "a")
+			must(t, err)
+			must(t, g.Append([]byte("new")))
+			must(t, g.Close())
+		}
+		return 0
+	})
+	must(t, f.Sync())
+	must(t, f.Close())
+	for p, want := range map[int]string{0: "old", 100: "new"} {
+		if got := string(bytesOf(t, m.Crash(p, 1), "a")); got != want {
+			t.Errorf("Crash(%d) leaves %q, want %q", p, got, want)
+		}
+	}
+}
+
 // A SyncDir covers the names from before its beginning.
 func TestNamesDuringSyncDir(t *testing.T) {
 	m := vfs.NewMem()
@@ -199,6 +321,9 @@ func TestNamesDuringSyncDir(t *testing.T) {
 	must(t, m.SyncDir("/"))
 	if got := tree(t, m.Crash(0, 1)); !slices.Equal(got, []string{"before/"}) {
 		t.Errorf("durable: %q", got)
+	}
+	if got := tree(t, m.Crash(100, 1)); !slices.Equal(got, []string{"before/", "meanwhile/"}) {
+		t.Errorf("durable and pending: %q", got)
 	}
 }
 
@@ -234,6 +359,11 @@ func TestLatency(t *testing.T) {
 		must(t, err)
 		if d := time.Since(start); d != time.Hour+time.Second {
 			t.Errorf("Stat took %v", d-time.Second)
+		}
+		_, err = m.Crash(100, 1).Stat("a")
+		must(t, err)
+		if d := time.Since(start); d != 2*time.Hour+time.Second {
+			t.Errorf("Stat in a clone took %v", d-time.Hour-time.Second)
 		}
 		m.SetLatency(nil)
 		must(t, f.Close())
@@ -295,8 +425,16 @@ func TestMemUsed(t *testing.T) {
 	must(t, m.Link("a", "b"))
 	must(t, m.Remove("a"))
 	want(5120)
-	if got := m.Kill().Used(); got != 5120 {
-		t.Errorf("a clone uses %d", got)
+	for _, c := range []*vfs.Mem{m.Kill(), m.Crash(100, 1)} {
+		must(t, c.Link("b", "c"))
+		must(t, c.Remove("b"))
+		if got := c.Used(); got != 5120 {
+			t.Errorf("a clone uses %d", got)
+		}
+		must(t, c.Remove("c"))
+		if got := c.Used(); got != 0 {
+			t.Errorf("an empty clone uses %d", got)
+		}
 	}
 	must(t, m.Remove("b"))
 	want(5120)
@@ -318,8 +456,7 @@ func TestMemUsed(t *testing.T) {
 	want(512 + 1024)
 	must(t, m.Rename("c", "d"))
 	want(512)
-	_, err = m.Create("d") // left open: the clone must not count its handle
-	must(t, err)
+	must(t, m.Remove("d"))
 	want(0)
 }
 
@@ -331,7 +468,7 @@ func TestMemLargeOffsets(t *testing.T) {
 	must(t, err)
 	must(t, f.Allocate(1<<30-1))
 	must(t, f.Append([]byte("x")))
-	var b [2]byte
+	b := [2]byte{'?', '?'}
 	if n, err := f.ReadAt(b[:], 1<<30-3); n != 2 || err != nil || b != [2]byte{} {
 		t.Errorf("read %d %v %v", n, err, b)
 	}

@@ -15,7 +15,11 @@ import (
 // TestMemModel compares a Mem with the model below, over random calls, and the
 // clones that it makes with what the model allows. A failure prints the calls
 // and the flag that replays them.
-func TestMemModel(t *testing.T) { rapid.Check(t, checkModel) }
+func TestMemModel(t *testing.T) {
+	for range 10 { // a short run is of 100 checks, which is too few
+		t.Run("", func(t *testing.T) { rapid.Check(t, checkModel) })
+	}
+}
 
 // FuzzMem is the same, with calls that the fuzzer finds.
 func FuzzMem(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkModel)) }
