@@ -60,7 +60,7 @@ func TestPathsAgree(t *testing.T) {
 		for _, bits := range []float64{1, 3, 5, 7, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 36, 40, 64} {
 			for _, n := range []int{0, 1, 2, 17, 100, 3000} {
 				f := open(t, build(t, kind, bits, randomHashes(uint64(n), n)))
-				hs := append(randomHashes(uint64(n), n), randomHashes(99, 500)...)
+				hs := append(randomHashes(uint64(n), n), randomHashes(99, effort(800))...)
 				assertPathsAgree(t, f, hs)
 			}
 		}

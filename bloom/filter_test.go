@@ -5,7 +5,18 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/siftkv/sift/internal/invariants"
 )
+
+// effort returns n, or a sixteenth of it under the race detector, which has no
+// concurrency to look at here but finds bad pointers.
+func effort(n int) int {
+	if invariants.Enabled {
+		return n / 16
+	}
+	return n
+}
 
 // build returns the encoded filter of hashes, failing the test on an error.
 func build(t testing.TB, kind Kind, bitsPerKey float64, hashes []uint64) []byte {

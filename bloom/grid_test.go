@@ -29,7 +29,7 @@ func TestNoFalseNegatives(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*gridSeed, 1))
 	for kind := range numKinds {
 		for n := range 301 {
-			for bits := 1 + n%11; bits <= 32; bits += 11 {
+			for bits := 1 + n%16; bits <= 32; bits += 16 {
 				checkCell(t, kind, bits, hs[:n+1])
 			}
 		}

@@ -164,7 +164,7 @@ func TestMemory(t *testing.T) {
 // of small ones.
 func TestStaticFiltersKeepToTheirBits(t *testing.T) {
 	for _, kind := range []Kind{Fuse, Ribbon} {
-		for _, n := range []int{1000, 30_000, 300_000} {
+		for _, n := range []int{1000, 30_000, effort(300_000)} {
 			for _, bits := range []float64{3, 6.5, 9, 10, 14.25} {
 				f := open(t, build(t, kind, bits, randomHashes(1, n)))
 				if f.kind == kind && f.BitsPerKey() > bits+0.15 {
