@@ -371,21 +371,20 @@ func TestAppendFailsDuringSync(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first := mustAppend(t, w, payload(0, 10))
 		var wg sync.WaitGroup
-		wg.Go(func() {
-			if err := w.Sync(first); err != nil {
-				t.Errorf("the sync that ran: %v", err)
-			}
-		})
-		synctest.Wait()
+		call := func(what string, upTo int64, want error) {
+			wg.Go(func() {
+				if err := w.Sync(upTo); !errors.Is(err, want) {
+					t.Errorf("%s: %v, want %v", what, err, want)
+				}
+			})
+			synctest.Wait()
+		}
+		first := mustAppend(t, w, payload(0, 10))
+		call("the leader of the sync that runs", first, nil)
+		call("one who waits for it", first, nil)
 		second := mustAppend(t, w, payload(1, 10))
-		wg.Go(func() {
-			if err := w.Sync(second); !errors.Is(err, syscall.EIO) {
-				t.Errorf("the next sync: %v", err)
-			}
-		})
-		synctest.Wait()
+		call("one who waits for the next", second, syscall.EIO)
 		if _, err := w.Append(payload(2, 10)); !errors.Is(err, syscall.EIO) {
 			t.Errorf("append: %v", err)
 		}
