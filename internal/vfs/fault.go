@@ -74,18 +74,20 @@ func (f *Fault) run(op Op, call func(n int) error) error {
 	if answer == nil {
 		return call(n)
 	}
-	if answer == Skip && op.Kind.skippable() {
+	if errors.Is(answer, Skip) && op.Kind.skippable() {
 		return nil
 	}
 	made := op.Kind == OpClose || op.Kind == OpUnlock
-	switch a := answer.(type) {
-	case done:
-		made, answer = true, a.err
-	case short:
+	var d done
+	var s short
+	switch {
+	case errors.As(answer, &d):
+		made, answer = true, d.err
+	case errors.As(answer, &s):
 		if op.Kind == OpRead || op.Kind == OpAppend {
-			made, n = true, min(n, max(a.n, 0))
+			made, n = true, min(n, max(s.n, 0))
 		}
-		answer = a.err
+		answer = s.err
 	}
 	if made {
 		if err := call(n); err != nil {
@@ -109,7 +111,7 @@ func (k OpKind) skippable() bool {
 // which is how ReadAt reports it.
 func opError(op Op, err error) error {
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return err
 	case op.Old != "":
 		return linkError(op.Kind, op.Old, op.Name, err)

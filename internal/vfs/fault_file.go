@@ -20,13 +20,20 @@ func (f *faultFile) ReadAt(p []byte, off int64) (got int, err error) {
 	return got, err
 }
 
-// Append implements File.
+// Append implements File. One that is left out is a lost write: it leaves a gap.
 func (f *faultFile) Append(p []byte) error {
 	op := Op{Kind: OpAppend, Name: f.name, Off: f.pos, Len: int64(len(p))}
-	return f.fault.run(op, func(n int) error {
+	made := false
+	err := f.fault.run(op, func(n int) error {
+		made = true
 		f.pos += int64(n)
 		return f.inner.Append(p[:n])
 	})
+	if err == nil && !made {
+		f.pos += int64(len(p))
+		return f.inner.Skip(f.pos)
+	}
+	return err
 }
 
 // Skip implements File.

@@ -186,6 +186,25 @@ func textOf(t *testing.T, m *vfs.Mem) string {
 	return all
 }
 
+// An append that is left out leaves a gap, as a lost write does.
+func TestLostWrite(t *testing.T) {
+	m := vfs.NewMem()
+	f, err := vfs.NewFault(m, func(op vfs.Op) error {
+		if op.Kind == vfs.OpAppend && op.Off == 3 {
+			return vfs.Skip
+		}
+		return nil
+	}).Create("a")
+	must(t, err)
+	for _, text := range []string{"one", "two", "three"} {
+		must(t, f.Append([]byte(text)))
+	}
+	must(t, f.Close())
+	if got := string(bytesOf(t, m, "a")); got != "one\x00\x00\x00three" {
+		t.Errorf("the file has %q", got)
+	}
+}
+
 // A short read delivers its bytes; io.EOF stays comparable with ==.
 func TestFaultReads(t *testing.T) {
 	m, dir := newMemDir(t)

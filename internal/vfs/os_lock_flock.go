@@ -23,7 +23,7 @@ func lockFile(f *os.File, shared bool) error {
 	}
 	var failed error
 	err = conn.Control(func(fd uintptr) {
-		for failed = syscall.EINTR; failed == syscall.EINTR; {
+		for failed = syscall.EINTR; errors.Is(failed, syscall.EINTR); {
 			failed = syscall.Flock(int(fd), how|syscall.LOCK_NB)
 		}
 	})

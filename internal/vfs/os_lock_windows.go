@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"errors"
 	"os"
 	"syscall"
 	"unsafe"
@@ -32,7 +33,7 @@ func lockFile(f *os.File, shared bool) error {
 	if err != nil {
 		return err
 	}
-	if failed != nil && failed != errHeld {
+	if failed != nil && !errors.Is(failed, errHeld) {
 		return pathError(OpLock, f.Name(), failed)
 	}
 	return failed
@@ -49,7 +50,7 @@ func lockFileEx(handle, flags uintptr) error {
 	switch {
 	case ok != 0:
 		return nil
-	case err == errorLockViolation || err == errorIOPending:
+	case errors.Is(err, errorLockViolation) || errors.Is(err, errorIOPending):
 		return errHeld
 	}
 	return err

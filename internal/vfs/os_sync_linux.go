@@ -28,7 +28,7 @@ func (o *osFile) call(kind OpKind, f func(fd int) error) error {
 	}
 	var failed error
 	closed := conn.Control(func(fd uintptr) {
-		for failed = syscall.EINTR; failed == syscall.EINTR; {
+		for failed = syscall.EINTR; errors.Is(failed, syscall.EINTR); {
 			failed = f(int(fd))
 		}
 	})

@@ -18,9 +18,9 @@ import (
 
 // FS is a file system. Names are slash- or system-separated paths, as the
 // implementation likes them; the engine builds them with path/filepath. All
-// methods are safe for use by several goroutines. Errors wrap what the system
-// said, so that errors.Is(err, fs.ErrNotExist) and errors.Is(err,
-// syscall.ENOSPC) work.
+// methods are safe for use by several goroutines. Errors name the path and wrap
+// what the system said, so that errors.Is(err, fs.ErrNotExist), IsNoSpace and
+// IsTooManyFiles work.
 type FS interface {
 	// Create makes an empty file for appending, or truncates an existing one.
 	Create(name string) (File, error)
@@ -30,7 +30,7 @@ type FS interface {
 	// must tell old bytes from new ones.
 	Reuse(old, name string) (File, error)
 
-	// Open opens a file for reading.
+	// Open opens a file for reading. A directory is an error.
 	Open(name string) (File, error)
 
 	// Rename renames a file, replacing name if it exists.
@@ -73,10 +73,13 @@ type File interface {
 	Append(p []byte) error
 
 	// Skip moves the append position forward to off, leaving a gap whose bytes
-	// are zero (or, in a reused file, what they were).
+	// are zero (or, in a reused file, what they were). The size grows with the
+	// next Append only.
 	Skip(off int64) error
 
-	// Sync makes all bytes appended before the call, and the size, durable.
+	// Sync makes all bytes appended before the call, and the size, durable: those
+	// of other handles and of earlier processes too. On Windows it needs a file
+	// opened for appending.
 	Sync() error
 
 	// Allocate reserves disk space for the first n bytes, so that a later Sync
