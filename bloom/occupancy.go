@@ -44,7 +44,7 @@ func newOccupancy(m float64, k int) occupancy {
 // before, or if one of them was missing and has been hit.
 func (o occupancy) throw() {
 	for j := len(o.q) - 1; j > 0; j-- {
-		hit := float64(j) / o.m
+		hit := min(1, float64(j)/o.m)
 		o.q[j] = o.q[j]*(1-hit) + o.q[j-1]*hit
 	}
 }
@@ -64,9 +64,15 @@ func classicRate(n, m uint64, k int) float64 { return classicHit(n, m, k, k) }
 
 // classicHit returns the probability that a number of probes into m bits hit
 // set bits only, after n keys that set k bits each. The recurrence of throw is a
-// triangular matrix; its n*k-th power takes log2(n*k) squarings.
+// triangular matrix; for many throws its power takes log2(n) squarings.
 func classicHit(n, m uint64, k, probes int) float64 {
 	o := newOccupancy(float64(m), probes)
+	if n <= 256 {
+		for range n * uint64(k) {
+			o.throw()
+		}
+		return o.rate(distinct(o.m, probes))
+	}
 	step := make([][]float64, probes+1)
 	for j := range step {
 		step[j] = make([]float64, probes+1)
