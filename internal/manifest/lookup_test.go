@@ -106,6 +106,19 @@ func TestCandidatesAllTied(t *testing.T) {
 	}
 }
 
+// The largest 8 bytes that there are tie like any others.
+func TestCandidatesTiedAtTheEnd(t *testing.T) {
+	const end = "\xff\xff\xff\xff\xff\xff\xff\xff"
+	v := mustApply(t, new(Version), add(6,
+		table(1, "a", end+"b", 1, 2), table(2, end+"d", end+"f", 1, 2), table(3, end+"h", end+"k", 1, 2)))
+	for k, want := range map[string]uint64{"a": 1, end: 1, end + "b": 1, end + "e": 2, end + "h": 3, end + "k": 3, end + "c": 0, end + "l": 0} {
+		c := v.Candidates([]byte(k), nil)
+		if want == 0 && len(c) != 0 || want != 0 && (len(c) != 1 || c[0].Table.Num != want) {
+			t.Errorf("%q: %v, want table %d", k, c, want)
+		}
+	}
+}
+
 func TestLowerBound(t *testing.T) {
 	for n := range 40 {
 		a := make([]uint64, n)
