@@ -124,7 +124,7 @@ func (c *contents) writeAt(p []byte, off int64) {
 func (c *contents) truncate(n int64) {
 	if have := int64(len(c.data)); n < have {
 		c.touch(n, have)
-		c.data = c.data[:n]
+		c.data = c.data[:n:n] // what lies behind may belong to a clone
 	}
 	c.setSize(n)
 }

@@ -138,7 +138,8 @@ func (c *crash) contents(now *contents) *contents {
 		}
 	}
 	after.size = c.size(now)
-	after.data = after.data[:min(int64(len(after.data)), after.size)]
+	n := min(int64(len(after.data)), after.size)
+	after.data = after.data[:n:n] // what lies behind belongs to now
 	after.durable, after.low = after.size, after.size
 	return after
 }
