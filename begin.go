@@ -11,10 +11,12 @@ import (
 // with. Only its last step, the switch of CURRENT, changes what the next Open
 // sees.
 func (op *opening) begin() error {
-	if err := op.write(op.mem); err != nil {
-		return err
+	if op.tail.tooMany {
+		if err := op.write(op.mem); err != nil {
+			return err
+		}
+		op.mem = &loggedMem{MemTable: memtable.New(op.opts.MemTableSize)}
 	}
-	op.mem = nil
 	if err := op.startLog(); err != nil {
 		return err
 	}
@@ -24,20 +26,26 @@ func (op *opening) begin() error {
 	return op.publish()
 }
 
-// startLog makes the first log, and the memtable that goes with it.
+// startLog makes the first log, with what was replayed and is in no table.
 func (op *opening) startLog() error {
 	log, err := op.newLog(nil)
 	if err != nil {
 		return err
 	}
 	op.created = append(op.created, log.path)
-	op.mem = &loggedMem{memtable.New(op.opts.MemTableSize), log}
-	return nil
+	op.mem.log = log
+	for _, record := range op.tail.records {
+		if _, err := log.Append(record); err != nil {
+			return err
+		}
+	}
+	op.tail = replayTail{}
+	return log.SyncAll()
 }
 
 // startManifest makes a manifest of the present version current.
 func (op *opening) startManifest(logNum uint64) error {
-	edit := &manifest.Edit{LogNum: logNum, LastSeq: op.lastSeq}
+	edit := &manifest.Edit{LogNum: logNum, LastSeq: op.tableSeq}
 	edit.NextFileNum = op.nextFile.Load() + 1 // the manifest's own number counted
 	store, err := manifest.Start(op.fs, op.dir, edit, op.version, manifest.StoreOptions{
 		NewFileNum: op.newFileNum,

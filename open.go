@@ -20,8 +20,8 @@ import (
 // Open opens the database in the directory dir, and creates it and the directory
 // if they are missing. Nil options mean the defaults.
 //
-// Open replays the log, and writes what it finds there to tables before it
-// returns, so that a power cut cannot take it away again. A failed Open changes
+// Open replays the log, and writes what it finds there anew before it returns, so
+// that a power cut cannot take it away again. A failed Open changes
 // no data and lets go of everything.
 //
 // The steps, in order; nothing that exists is changed before the last:
@@ -29,8 +29,9 @@ import (
 //  1. options, path, lock
 //  2. manifest: which tables there are; their sizes are checked
 //  3. filters of all tables, into memory
-//  4. logs, replayed into tables
-//  5. a new log and a new manifest; CURRENT names it, atomically
+//  4. logs, replayed into a memtable, and into tables where that fills
+//  5. a new log, with what is in no table, and a new manifest; CURRENT names it,
+//     atomically
 //  6. what is not needed is removed, and the background work starts
 func Open(dir string, o *Options) (*DB, error) {
 	opts := o.withDefaults()
@@ -68,9 +69,11 @@ func newDB(dir string, opts Options) *DB {
 // An opening is a DB on its way to be open.
 type opening struct {
 	*DB
-	files   []fileName // of the directory, as it was found
-	logNum  uint64     // the oldest log that is needed; 0 if there is no database yet
-	created []string   // files made so far, which a failure removes
+	files    []fileName // of the directory, as it was found
+	logNum   uint64     // the oldest log that is needed; 0 if there is no database yet
+	tableSeq uint64     // the largest sequence number in any table, ever
+	tail     replayTail // what may go to the new log
+	created  []string   // files made so far, which a failure removes
 }
 
 // fileName is a file of ours in the directory.
@@ -213,18 +216,19 @@ func (op *opening) takeLock(exists bool) error {
 }
 
 // syncParents makes the directory's own name durable, and those of its parents,
-// which MkdirAll may have made as well.
+// which may have been made just now as well. Of those further up one that cannot
+// be read is taken to have been there before.
 func (op *opening) syncParents() error {
 	for dir := filepath.Clean(op.dir); ; {
 		parent := filepath.Dir(dir)
 		if parent == dir {
 			return nil
 		}
-		if err := op.fs.SyncDir(parent); err != nil {
-			// A parent that cannot be opened is one that was there before.
-			if errors.Is(err, fs.ErrPermission) {
-				return nil
-			}
+		err := op.fs.SyncDir(parent)
+		if above := dir != filepath.Clean(op.dir); above && errors.Is(err, fs.ErrPermission) {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		dir = parent
@@ -250,7 +254,7 @@ func (op *opening) load(exists bool) error {
 	}
 	op.version = state.Version
 	op.logNum = state.LogNum
-	op.lastSeq = state.LastSeq
+	op.lastSeq, op.tableSeq = state.LastSeq, state.LastSeq
 	op.nextFile.Store(max(state.NextFileNum, op.largestFileNum()+1))
 	return nil
 }

@@ -1,6 +1,7 @@
 package sift
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -134,10 +135,16 @@ func (op *opening) logFiles(from uint64) []wal.LogFile {
 	return logs
 }
 
+// replayBatch puts a record of a log into the memtable. A record may come twice:
+// an Open that did not get far copied it to a log of its own.
 func (op *opening) replayBatch(log uint64, payload []byte) error {
 	r, err := readBatch(payload)
+	last := r.seq + uint64(r.count) - 1
+	if err == nil && last <= op.lastSeq {
+		return nil
+	}
 	if err == nil && r.seq <= op.lastSeq {
-		err = fmt.Errorf("batch with sequence number %d after %d", r.seq, op.lastSeq)
+		err = fmt.Errorf("batch with sequence numbers %d to %d after %d", r.seq, last, op.lastSeq)
 	}
 	if err == nil && op.mem.Size()+int64(len(payload)) > op.opts.MemTableSize && !op.mem.Empty() {
 		if err := op.freeze(); err != nil {
@@ -145,7 +152,8 @@ func (op *opening) replayBatch(log uint64, payload []byte) error {
 		}
 	}
 	if err == nil {
-		op.lastSeq = r.seq + uint64(r.count) - 1
+		op.lastSeq = last
+		op.tail.add(payload, op.opts.MemTableSize/4)
 		err = insert(op.mem.MemTable, payload)
 	}
 	if err != nil && !errors.Is(err, ErrVersion) {
@@ -154,9 +162,28 @@ func (op *opening) replayBatch(log uint64, payload []byte) error {
 	return err
 }
 
+// A replayTail keeps the records of the memtable that is being replayed while
+// they are few, so that they can go to the new log: a table for each short life
+// of a process would be a table for very little.
+type replayTail struct {
+	records [][]byte
+	size    int64
+	tooMany bool
+}
+
+func (t *replayTail) add(payload []byte, limit int64) {
+	t.size += int64(len(payload))
+	if t.tooMany = t.tooMany || t.size > limit; t.tooMany {
+		t.records = nil
+		return
+	}
+	t.records = append(t.records, bytes.Clone(payload))
+}
+
 // freeze begins another memtable.
 func (op *opening) freeze() error {
 	full := op.mem
+	op.tail = replayTail{}
 	op.mem = &loggedMem{MemTable: memtable.New(op.opts.MemTableSize)}
 	if op.opts.ReadOnly {
 		op.waiting = append(op.waiting, full)
@@ -179,6 +206,7 @@ func (op *opening) write(m *loggedMem) error {
 	for _, t := range result.Outputs {
 		op.created = append(op.created, op.tablePath(t.Num))
 		edit.Added = append(edit.Added, manifest.NewTable{Level: 0, Meta: t})
+		op.tableSeq = max(op.tableSeq, t.MaxSeq)
 	}
 	op.written.flush(result.Stats)
 	op.version, err = op.version.Apply(edit)
