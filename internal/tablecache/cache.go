@@ -4,8 +4,6 @@
 package tablecache
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -111,28 +109,28 @@ func (c *Cache) Evict(num uint64) {
 	}
 }
 
-// Close closes all tables, those in use too: their next read fails. From then on
-// Acquire fails with key.ErrClosed. The error tells of tables in use, which are a
-// leak, and of files that failed to close. A second call does nothing.
+// Close closes all tables. From then on Acquire fails with key.ErrClosed. Tables in
+// use are closed too, and their next read fails: an iterator that was never closed
+// must not keep a file open. Counting such iterators is the caller's business. The
+// error tells of files that failed to close. A second call does nothing.
 func (c *Cache) Close() error {
-	tables, leak := c.takeAll()
-	for _, tab := range tables {
+	for _, tab := range c.takeAll() {
 		c.shut(tab)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err := errors.Join(leak, c.closeErr)
+	err := c.closeErr
 	c.closeErr = nil
 	return err
 }
 
-// takeAll marks the cache as closed, and returns all open tables and an error if
-// some are in use. The references of the cache are gone.
-func (c *Cache) takeAll() (tables []*Table, leak error) {
+// takeAll marks the cache as closed, and returns all open tables. The references
+// of the cache are gone.
+func (c *Cache) takeAll() []*Table {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	tables = c.ring
+	tables := c.ring
 	for _, tab := range tables {
 		tab.refs.Add(-1)
 	}
@@ -141,23 +139,7 @@ func (c *Cache) takeAll() (tables []*Table, leak error) {
 	for i := range c.shards {
 		c.shards[i].Store(new(map[uint64]*Table))
 	}
-	return tables, leaked(tables, len(c.opening))
-}
-
-// leaked returns an error that names the tables with users, or nil if there are
-// none.
-func leaked(tables []*Table, opening int) error {
-	n, names := 0, ""
-	for _, tab := range tables {
-		if users := tab.refs.Load(); users > 0 {
-			n++
-			names += fmt.Sprintf(" %06d (%d users)", tab.num, users)
-		}
-	}
-	if n+opening == 0 {
-		return nil
-	}
-	return fmt.Errorf("tablecache: closed with %d tables being opened and %d in use:%s", opening, n, names)
+	return tables
 }
 
 // Metrics are counts since New, but for Open.

@@ -229,7 +229,7 @@ func TestEvictAndCloseWhileOpening(t *testing.T) {
 			}
 			synctest.Wait()
 			if closing {
-				checkError(t, c.Close(), "1 tables being opened")
+				mustClose(t, c)
 			} else {
 				c.Evict(1)
 			}
