@@ -72,7 +72,7 @@ func (w *world) check() {
 // under something older, and no key is split between tables of a level.
 func TestReadersSeeTheSame(t *testing.T) {
 	r := newRand(t)
-	for range 8 {
+	for range 4 {
 		w := &world{d: newTestDB(t, vfs.NewMem(), tiny), r: r, all: map[string][]iterator.Entry{}}
 		for range 120 {
 			for range r.IntN(20) + 1 {

@@ -105,6 +105,13 @@ func TestPickRange(t *testing.T) {
 			},
 		},
 		{
+			what: "tables of level 0 that overlap the range by way of others come along",
+			tree: `L0 4[a-c] 3[b-k] 2[j-p] 1[q-z]
+			       L6 9[a-z]`,
+			r:    Range{Lo: []byte("a"), Hi: []byte("a"), MaxSeq: key.MaxSeq},
+			want: []string{"L0 [4 3 2] + L6 [9] -> L6: asked for"},
+		},
+		{
 			what: "the tables beside the range stay",
 			tree: `L5 5[a-e] 6[f-k] 7[l-z]
 			       L6 9[a-m] 10[n-z]`,
