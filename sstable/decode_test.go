@@ -84,7 +84,7 @@ func (f *sparseFile) Size() (int64, error) { return f.gap + int64(len(f.data)), 
 
 // A table with blocks behind 5 GiB reads like any other.
 func TestBlocksBehind4GiB(t *testing.T) {
-	const gap = 5 << 30
+	const gap = int64(5 << 30)
 	var es []entry
 	for i := range 100 {
 		es = append(es, set(fmt.Sprintf("key%03d", i), 1, strings.Repeat("v", i)))
@@ -94,14 +94,14 @@ func TestBlocksBehind4GiB(t *testing.T) {
 	for range gap / maxBlockLen {
 		w.index.add([]byte{byte(len(w.index.entries))}, 0, maxBlockLen)
 	}
-	w.off = gap
+	w.off = uint64(gap)
 	for _, e := range es {
 		if err := w.Add(e.k, e.v); err != nil {
 			t.Fatal(err)
 		}
 	}
 	info, err := w.Finish()
-	if err != nil || info.Size != uint64(gap+len(f.data)) {
+	if err != nil || info.Size != uint64(gap)+uint64(len(f.data)) {
 		t.Fatalf("size %d, %v", info.Size, err)
 	}
 	r, err := Open(&sparseFile{bytesFile{data: f.data}, gap}, ReaderOptions{TailOff: int64(info.TailOff)})
@@ -124,6 +124,8 @@ func TestMalformedIndex(t *testing.T) {
 			switch p := p.(type) {
 			case int:
 				b = binary.AppendUvarint(b, uint64(p))
+			case int64:
+				b = binary.AppendUvarint(b, uint64(p))
 			case string:
 				b = binary.AppendUvarint(b, uint64(len(p)))
 				b = append(b, p...)
@@ -144,13 +146,13 @@ func TestMalformedIndex(t *testing.T) {
 		"empty":                       {nil, 0},
 		"no prefix":                   {body(0), 0},
 		"no blocks for data":          {body(0, ""), 5},
-		"count beyond the body":       {body(1<<40, "", "a", 10<<2), 10},
+		"count beyond the body":       {body(int64(1<<40), "", "a", 10<<2), 10},
 		"entry cut off":               {body(2, "", "a", 10<<2, "b"), 20},
 		"bytes left over":             {append(body(1, "", "a", 10<<2), 0), 10},
 		"blocks shorter than data":    {body(1, "", "a", 10<<2), 11},
 		"blocks longer than data":     {body(1, "", "a", 10<<2), 9},
 		"block without a body":        {body(1, "", "a", 5<<2), 5},
-		"block over the limit":        {body(1, "", "a", (maxBlockLen+1)<<2), maxBlockLen + 1},
+		"block over the limit":        {body(1, "", "a", int64((maxBlockLen+1)<<2)), maxBlockLen + 1},
 		"equal separators":            {body(2, "", "a", 10<<2, "a", 10<<2), 20},
 		"descending separators":       {body(2, "", "b", 10<<2, "a", 10<<2), 20},
 		"descending behind the head":  {body(2, "", "12345678b", 10<<2, "12345678a", 10<<2), 20},

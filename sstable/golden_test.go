@@ -70,7 +70,7 @@ func goldenTables() map[string]struct {
 }
 
 // Golden tables are read in full, their filters deny no key, and today's writer
-// still writes the same bytes.
+// still writes the same bytes; those of the filter are package bloom's to keep.
 func TestGoldenTables(t *testing.T) {
 	for name, g := range goldenTables() {
 		path := "testdata/v1-" + name + ".sst"
@@ -84,7 +84,7 @@ func TestGoldenTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(golden, written) {
+		if !bytes.Equal(withoutFilter(golden, info), withoutFilter(written, info)) {
 			t.Errorf("%s: the writer no longer writes these bytes", path)
 		}
 		r := openBytes(t, golden, ReaderOptions{ID: testID})
@@ -96,4 +96,13 @@ func TestGoldenTables(t *testing.T) {
 			checkGet(t, r, g.es, e.k.User, key.MaxSeq)
 		}
 	}
+}
+
+// withoutFilter returns the table with zeros for the filter block.
+func withoutFilter(table []byte, info Info) []byte {
+	table = bytes.Clone(table)
+	if uint64(len(table)) >= info.Filter.end() {
+		clear(table[info.Filter.Off:info.Filter.end()])
+	}
+	return table
 }

@@ -9,11 +9,11 @@ import (
 // blocks, and no more than four for each processor, where lock contention has
 // vanished.
 const (
-	minShare         = 1 << 20
-	shardsPerProc    = 4
-	golden64         = 0x9e3779b97f4a7c15 // 2^64 / golden ratio, odd
-	hashMul          = 0xd6e8feb86659fd93 // odd, random bits
-	maxShardsPerSize = 1 << 10
+	minShare      = 1 << 20
+	shardsPerProc = 4
+	golden64      = 0x9e3779b97f4a7c15 // 2^64 / golden ratio, odd
+	hashMul       = 0xd6e8feb86659fd93 // odd, random bits
+	maxShards     = 1 << 10
 )
 
 // blockID names a block: its table's id and its offset in the file.
@@ -41,7 +41,7 @@ type Cache struct {
 func New(capacity int64) *Cache {
 	capacity = max(capacity, 0)
 	n := int64(1)
-	limit := min(int64(shardsPerProc*runtime.GOMAXPROCS(0)), maxShardsPerSize)
+	limit := min(int64(shardsPerProc*runtime.GOMAXPROCS(0)), maxShards)
 	for n < limit && capacity/(2*n) >= minShare {
 		n *= 2
 	}

@@ -24,10 +24,16 @@ func (b *Block) cost() int64 { return int64(len(b.buf)) + int64(unsafe.Sizeof(*b
 //     one reference to it.
 //  2. small.bytes + main.bytes <= share whenever the lock is free.
 //
-// Blocks leave the small queue for the main one if they were asked for, and
-// otherwise leave the shard; their hash stays in ghost for a while. A block
-// that comes back while its ghost is there goes to the main queue at once. The
-// main queue gives a block one more round for each time that it was asked for.
+// Blocks leave the small queue for the main one if they were asked for once
+// more, and otherwise leave the shard; their hash stays in ghost for a while.
+// A block that comes back while its ghost is there goes to the main queue at
+// once. The main queue gives a block one more round for each time that it was
+// asked for.
+//
+// The paper lets a block pass to the main queue after two more uses. Simulated
+// over zipf lookups (s 1.01 and 1.2; room for a quarter, a tenth and a
+// hundredth of the blocks; with and without a scan beside them), one use gave
+// between 1.3 points more and 0.05 points fewer hits.
 //
 // ghost remembers by hash, one slot each, and forgets when slots collide. A
 // wrong memory costs a misplaced block and nothing else.
