@@ -95,8 +95,7 @@ func drawTree(v *manifest.Version) string {
 	return b.String()
 }
 
-// install applies what a trivial job does, or gives its outputs the numbers
-// from num on.
+// install returns the version that the job makes of v with the given outputs.
 func install(t testing.TB, v *manifest.Version, j *Job, outputs ...*manifest.TableMeta) *manifest.Version {
 	t.Helper()
 	next, err := v.Apply(j.Edit(outputs))
