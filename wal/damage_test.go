@@ -220,6 +220,26 @@ func TestSealedLogHasNoTornTail(t *testing.T) {
 	}
 }
 
+// A seal that is lost at the end of a trimmed file is counted as torn off, also
+// when the file was reused.
+func TestLostSealIsCounted(t *testing.T) {
+	for _, reuse := range []string{"", "old"} {
+		m := memLog(t, "old", payload(99, 6000))
+		w := mustCreate(t, m, logPath, 7, Options{Reuse: reuse})
+		end := mustAppend(t, w, payload(0, 100))
+		if err := w.Trim(); err != nil {
+			t.Fatal(err)
+		}
+		mustClose(t, w)
+		data := readFile(t, m, logPath)
+		data[len(data)-1] ^= 1
+		got, tail, err := readData(t, data)
+		if err != nil || len(got) != 1 || tail.Dropped != int64(len(data))-end {
+			t.Errorf("reuse %q: %d records, %+v, %v", reuse, len(got), tail, err)
+		}
+	}
+}
+
 // Two records that change places, and a record that is left out, are found,
 // though each of them is sound.
 func TestMisplacedRecords(t *testing.T) {

@@ -170,19 +170,50 @@ func TestBadLogHeader(t *testing.T) {
 	pristine := exampleLog(t)
 	for what, change := range map[string]func(b []byte){
 		"unknown flag":          func(b []byte) { b[24] = 2 },
-		"synced beyond the end": func(b []byte) { b[52] = 200 },
+		"synced beyond the end": func(b []byte) { b[53] = 0x10 },
 		"negative end":          func(b []byte) { b[51] = 0x80 },
 		"negative synced":       func(b []byte) { b[59] = 0x80 },
 		"short":                 func(b []byte) { b[4] = 39 },
 		"data first":            func(b []byte) { b[8] = 1 },
-		"mark in it":            func(b []byte) { b[9] = 1 },
 	} {
-		data := bytes.Clone(pristine)
+		data := bytes.Clone(pristine[:headerLen+logHeaderLen]) // nothing behind it tells of damage
 		change(data)
 		sign(data, 7, 0)
 		if _, _, err := readData(t, data); !isCorrupt(err) {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// A mark beyond the records before it cannot have been written. Where it stands
+// in the next record that is corruption; anywhere else it is no header.
+func TestImpossibleMarks(t *testing.T) {
+	for _, mark := range []int64{86, 511, 512, 513, 1 << 40} {
+		data := exampleLog(t)
+		binary.LittleEndian.PutUint64(data[512+8:], uint64(mark)<<8|uint64(typeData))
+		sign(data, 7, 0, 60, 512, 1024)
+		if got, _, err := readData(t, data); !isCorrupt(err) || len(got) != 1 {
+			t.Errorf("mark %d in a record: %d records, %v", mark, len(got), err)
+		}
+	}
+	data := exampleLog(t)[:512]
+	c := newCodec(7)
+	data = append(data, make([]byte, 512)...)
+	data = c.appendHeader(data, 1024, header{100, typeData, 1025})
+	if got, _, err := readData(t, data); err != nil || len(got) != 1 {
+		t.Errorf("impossible mark in the tail: %d records, %v", len(got), err)
+	}
+}
+
+// What stands behind a seal is not of this log, even if it could be.
+func TestNothingAfterSeal(t *testing.T) {
+	data := exampleLog(t)
+	c := newCodec(7)
+	data = append(c.appendHeader(data, 1044, header{4, typeData, 536}), "more"...)
+	sign(data, 7, 0, 60, 512, 1024, 1044)
+	got, tail, err := readData(t, data)
+	if err != nil || len(got) != 2 || !tail.Sealed || tail.End != 1044 {
+		t.Errorf("%d records, %+v, %v", len(got), tail, err)
 	}
 }
 

@@ -1,12 +1,14 @@
 package wal
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"testing"
 
 	"github.com/siftkv/sift/internal/coding"
 	"github.com/siftkv/sift/internal/key"
+	"github.com/siftkv/sift/internal/vfs"
 )
 
 // reference reads a log the way docs/formats/log.md says it, with the whole file
@@ -128,6 +130,47 @@ func TestHostileLengths(t *testing.T) {
 		if f.read > 2*size+2*windowSize || f.largest > size {
 			t.Errorf("length %d: read %d bytes of %d, at most %d at once", length, f.read, size, f.largest)
 		}
+	}
+}
+
+// The torn tail is counted to its last byte, wherever that lies between the
+// pieces that are read.
+func TestDroppedAtWindowEdges(t *testing.T) {
+	m := vfs.NewMem()
+	w := mustCreate(t, m, logPath, 7, Options{})
+	end := mustAppend(t, w, payload(0, 100))
+	log := readFile(t, m, logPath)
+	for d := int64(-2 * sectorSize); d <= 2*sectorSize; d++ {
+		data := append(bytes.Clone(log), make([]byte, 2*windowSize)...)
+		data[end+windowSize+d] = 1
+		_, tail, err := readData(t, data)
+		if want := windowSize + d + 1; err != nil || tail.Dropped != want {
+			t.Fatalf("dropped %d, want %d, %v", tail.Dropped, want, err)
+		}
+	}
+}
+
+// A huge record does not leave the reader with a huge buffer.
+func TestBufferShrinks(t *testing.T) {
+	m := vfs.NewMem()
+	w := mustCreate(t, m, logPath, 7, Options{})
+	mustAppend(t, w, payload(0, 8*windowSize))
+	for i := range 3 {
+		mustAppend(t, w, payload(i, windowSize))
+	}
+	f, err := m.Open(logPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := NewReader(f, logPath, 7)
+	for range 4 {
+		if err == nil {
+			_, err = r.Next()
+		}
+	}
+	if err != nil || cap(r.win.buf) > 4*windowSize {
+		t.Errorf("buffer of %d bytes, %v", cap(r.win.buf), err)
 	}
 }
 

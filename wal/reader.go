@@ -169,7 +169,9 @@ func (r *Reader) verdict(pos int64) error {
 		return key.Corruptf(r.name, pos, "no sound record here, though the log was once durable up to offset %d; "+
 			"restore the file, or repair the database and lose what follows", r.tail.Mark)
 	}
-	if !r.reused {
+	// In a reused file what follows may be an older log's, unless the file was
+	// trimmed and ends where a seal would.
+	if trimmed := r.win.size == nextSector(r.tail.End)+headerLen; !r.reused || trimmed {
 		end = max(end, r.win.lastByte)
 	}
 	r.tail.Dropped = end - r.tail.End

@@ -287,6 +287,11 @@ func failOnce(t *testing.T, kind vfs.OpKind, n int, cause error) bool {
 			t.Fatalf("%s: later call returned %v", what, err)
 		}
 	}
+	if err := w.SyncAll(); failure != nil && !errors.Is(err, cause) {
+		t.Fatalf("%s: SyncAll returned %v", what, err)
+	} else if failure == nil {
+		failure = err
+	}
 	if err := w.Close(); failure == nil {
 		failure = err
 	} else if !errors.Is(err, cause) {
@@ -481,23 +486,26 @@ func TestOlderLogFailed(t *testing.T) {
 // A log whose contents are durable elsewhere is not waited for: neither by those
 // who sync it nor by the log that follows, even if it failed.
 func TestSupersede(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, count := slowSync()
-		old, err := Create(failing{m, failAt(vfs.OpAppend, 3, syscall.EIO)}, "000006.log", 6, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		end := mustAppend(t, old, payload(0, 10))
-		var wg sync.WaitGroup
-		wg.Go(func() { _ = old.Sync(end) })
-		synctest.Wait()
-		_, _ = old.Append(payload(1, 10))
-		w := mustCreate(t, m, logPath, 7, Options{After: old})
-		old.Supersede()
-		wg.Wait()
-		mustSync(t, w)
-		if got := strings.Join(count.names, " "); got != "000006.log 000007.log" {
-			t.Errorf("synced %s", got)
-		}
-	})
+	for _, fail := range []int{0, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			m, count := slowSync()
+			old, err := Create(failing{m, failAt(vfs.OpAppend, fail, syscall.EIO)}, "000006.log", 6, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			end := mustAppend(t, old, payload(0, 10))
+			if _, err := old.Append(payload(1, 10)); (err != nil) != (fail > 0) {
+				t.Fatal(err)
+			}
+			w := mustCreate(t, m, logPath, 7, Options{After: old})
+			old.Supersede()
+			if err := old.Sync(end); err != nil && fail == 0 {
+				t.Error(err)
+			}
+			mustSync(t, w)
+			if got := strings.Join(count.names, " "); got != "000007.log" {
+				t.Errorf("synced %s", got)
+			}
+		})
+	}
 }

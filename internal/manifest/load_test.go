@@ -158,6 +158,16 @@ func TestLoadTruncated(t *testing.T) {
 	}
 }
 
+// What is cut off the end is counted.
+func TestLoadCountsTornTail(t *testing.T) {
+	_, m, base, good := damaged(t, false)
+	put(t, m, base, good[:len(good)-1])
+	s, err := Load(m, "db")
+	if err != nil || s.Dropped == 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 // A read that fails is neither damage nor an end.
 func TestLoadReadError(t *testing.T) {
 	_, m, _, _ := damaged(t, true)

@@ -92,9 +92,7 @@ func (s *Store) Log(e *Edit, next *Version) error {
 	s.now.note(e)
 	err := s.log(e, next)
 	if err != nil {
-		num := s.now.Num
 		s.now = before
-		s.now.Num = num
 	}
 	return err
 }
@@ -135,7 +133,6 @@ func (s *Store) rotate(v *Version) error {
 // succeeds s.w is as it was.
 func (s *Store) begin(v *Version) error {
 	num := s.opts.NewFileNum()
-	s.now.NextFileNum = max(s.now.NextFileNum, num+1)
 	w, err := s.describe(num, v)
 	if err != nil {
 		return fmt.Errorf("sift: begin manifest %06d: %w", num, err)

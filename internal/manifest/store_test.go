@@ -17,13 +17,13 @@ import (
 
 // history makes edits at random and knows what each of them must lead to.
 type history struct {
-	t     *testing.T
-	rng   *rand.Rand
-	nums  uint64 // the last file number given out
-	v     *Version
-	log   uint64
-	seq   uint64
-	state []string // after each edit, the empty database first
+	t      *testing.T
+	rng    *rand.Rand
+	nums   uint64 // the last file number given out
+	v      *Version
+	logNum uint64
+	seq    uint64
+	state  []string // after each edit, the empty database first
 }
 
 func newHistory(t *testing.T, rng *rand.Rand) *history {
@@ -42,7 +42,7 @@ func (h *history) options(maxSize int64) StoreOptions {
 }
 
 // describe is what a State is compared by.
-func (h *history) describe() string { return describe(h.v, h.log, h.seq) }
+func (h *history) describe() string { return describe(h.v, h.logNum, h.seq) }
 
 func describe(v *Version, log, seq uint64) string {
 	var b strings.Builder
@@ -55,7 +55,7 @@ func describe(v *Version, log, seq uint64) string {
 
 // numbers returns the edit to start a manifest with.
 func (h *history) numbers() *Edit {
-	return &Edit{LogNum: h.log, LastSeq: h.seq, NextFileNum: h.nums + 1}
+	return &Edit{LogNum: h.logNum, LastSeq: h.seq, NextFileNum: h.nums + 1}
 }
 
 // next returns an edit and the version it leads to, which accept takes over.
@@ -84,7 +84,7 @@ func (h *history) next() (*Edit, *Version) {
 }
 
 func (h *history) accept(e *Edit, v *Version) {
-	h.v, h.log, h.seq = v, e.LogNum, e.LastSeq
+	h.v, h.logNum, h.seq = v, e.LogNum, e.LastSeq
 	h.state = append(h.state, h.describe())
 }
 
@@ -123,20 +123,33 @@ func manifests(t testing.TB, fsys vfs.FS) []string {
 	return slices.DeleteFunc(names, func(s string) bool { return !strings.HasPrefix(s, manifestPrefix) })
 }
 
-// What was logged is loaded, at any size of the manifest, and each manifest is
-// removed once the next one is current, also where an open file cannot be
-// removed.
+// What was logged is loaded, at any size of the manifest. Each manifest is removed
+// once the next one is current, also where an open file cannot be removed; one
+// that is short is not followed by another.
 func TestStoreRoundTrip(t *testing.T) {
-	for _, maxSize := range []int64{1, 4096, 0} {
+	const edits = 50
+	for maxSize, rotations := range map[int64][2]int{1: {3, edits / 2}, 4096: {1, edits / 2}, 0: {0, 0}} {
 		m := newDir(t)
 		m.SetWindowsRules(true)
+		removed := map[string]bool{}
+		fsys := vfs.NewFault(m, func(op vfs.Op) error {
+			if op.Kind == vfs.OpRemove {
+				if removed[op.Name] {
+					t.Errorf("%s is removed twice", op.Name)
+				}
+				removed[op.Name] = true
+			}
+			return nil
+		})
 		h := newHistory(t, newRand(t))
 		for range 3 {
-			s, err := Start(m, "db", h.numbers(), h.v, h.options(maxSize))
+			s, err := Start(fsys, "db", h.numbers(), h.v, h.options(maxSize))
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 50 {
+			before := manifests(t, m)
+			seen := map[uint64]bool{}
+			for range edits {
 				e, v := h.next()
 				if err := s.Log(e, v); err != nil {
 					t.Fatal(err)
@@ -145,27 +158,36 @@ func TestStoreRoundTrip(t *testing.T) {
 				if n, err := h.load(m); n != len(h.state)-1 || err != nil {
 					t.Fatalf("found state %d, want %d, %v", n, len(h.state)-1, err)
 				}
+				if st, err := Load(m, "db"); err != nil || st.NextFileNum < e.NextFileNum {
+					t.Fatalf("next file number %d, want %d: %v", st.NextFileNum, e.NextFileNum, err)
+				}
+				seen[s.Num()] = true
 			}
-			want := name(Manifest, s.Num())
+			if n := len(seen) - 1; n < rotations[0] || n > rotations[1] {
+				t.Errorf("size %d: %d new manifests in %d edits, want %v", maxSize, n, edits, rotations)
+			}
+			if got := manifests(t, m); len(got) != len(before) || got[len(got)-1] != name(Manifest, s.Num()) {
+				t.Errorf("size %d: manifests %v, want %d of which the last is %06d", maxSize, got, len(before), s.Num())
+			}
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if got := manifests(t, m); got[len(got)-1] != want {
-				t.Errorf("manifests %v, want %s last", got, want)
-			}
-			for _, old := range manifests(t, m) {
-				if old != want {
-					if err := m.Remove("db/" + old); err != nil { // as Open does
-						t.Fatal(err)
-					}
-				}
-			}
-			if maxSize == 1 && len(manifests(t, m)) != 1 {
-				t.Errorf("manifests %v", manifests(t, m))
-			}
+			removeOthers(t, m, s.Num())
 		}
 		if m.OpenFiles() != 0 {
 			t.Errorf("%d files open", m.OpenFiles())
+		}
+	}
+}
+
+// removeOthers removes the manifests of former lives, as Open does.
+func removeOthers(t *testing.T, m *vfs.Mem, num uint64) {
+	t.Helper()
+	for _, old := range manifests(t, m) {
+		if old != name(Manifest, num) {
+			if err := m.Remove("db/" + old); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
@@ -255,79 +277,104 @@ var faults = []struct {
 }
 
 // Whichever call fails, once or from then on: the manifest that CURRENT names is
-// there and whole at all times, what was acknowledged is found, and once the
-// fault has passed the Store goes on.
+// there and whole at all times, and what was acknowledged is found. One failure
+// keeps no edit from being logged, unless it is in the switch of CURRENT, and
+// leaves nothing behind.
 func TestStoreFailures(t *testing.T) {
 	for _, f := range faults {
 		for _, times := range []int{1, 3, 1 << 30} {
-			for n := 1; storeWithFault(t, f.name, f.error, n, times); n++ {
+			for n := 1; ; n++ {
+				r := &faultRun{history: newHistory(t, rand.New(rand.NewPCG(1, 1))), m: newDir(t), n: n, times: times, cause: f.error}
+				r.what = fmt.Sprintf("calls %d to %d %s", n, n+times-1, f.name)
+				r.run()
+				if r.calls < n {
+					break
+				}
 			}
 		}
 	}
 }
 
-// storeWithFault lets the calls from the n-th on fail so many times. It reports
-// whether there was an n-th call.
-func storeWithFault(t *testing.T, fault string, cause error, n, times int) bool {
-	t.Helper()
-	h := newHistory(t, rand.New(rand.NewPCG(1, 1)))
-	m := newDir(t)
-	what := fmt.Sprintf("calls %d to %d %s", n, n+times-1, fault)
-	calls, from, started := 0, 0, false
-	check := func(when string, fsys vfs.FS) {
-		t.Helper()
-		got, err := h.load(fsys)
-		if err != nil && (started || !errors.Is(err, key.ErrNotExist)) || got < from {
-			t.Fatalf("%s, %s: found state %d, want %d or later: %v", what, when, got, from, err)
-		}
-	}
-	fsys := vfs.NewFault(m, func(op vfs.Op) error {
-		check("kill", m.Kill())
-		check("crash", m.Crash(0, 0))
-		if calls++; calls >= n && calls < n+times {
-			return cause
-		}
+// faultRun is a small load whose calls from the n-th on fail so many times.
+type faultRun struct {
+	*history
+	m        *vfs.Mem
+	what     string
+	n, times int
+	cause    error
+
+	calls   int
+	hit     vfs.Op // the first call that failed
+	from    int    // the oldest state that may be found
+	started bool
+}
+
+func (r *faultRun) hook(op vfs.Op) error {
+	r.look("kill", r.m.Kill())
+	r.look("crash", r.m.Crash(0, 0))
+	r.calls++
+	if r.calls < r.n || r.calls >= r.n+r.times {
 		return nil
-	})
-	s, err := Start(fsys, "db", h.numbers(), h.v, h.options(1))
+	}
+	if r.calls == r.n {
+		r.hit = op
+	}
+	return r.cause
+}
+
+func (r *faultRun) look(when string, fsys vfs.FS) {
+	r.t.Helper()
+	got, err := r.load(fsys)
+	if err != nil && (r.started || !errors.Is(err, key.ErrNotExist)) || got < r.from {
+		r.t.Fatalf("%s, %s: found state %d, want %d or later: %v", r.what, when, got, r.from, err)
+	}
+}
+
+func (r *faultRun) run() {
+	fsys := vfs.NewFault(r.m, r.hook)
+	s, err := Start(fsys, "db", r.numbers(), r.v, r.options(1))
 	if err != nil {
-		if left := manifests(t, m); len(left) > 0 && times == 1 && !errors.Is(err, ErrInDoubt) {
-			t.Fatalf("%s: Start failed with %v and left %v", what, err, left)
+		if left := manifests(r.t, r.m); len(left) > 0 && r.times == 1 && !errors.Is(err, ErrInDoubt) {
+			r.t.Fatalf("%s: Start failed with %v and left %v", r.what, err, left)
 		}
-		return calls >= n
+		return
 	}
-	started = true
-	lastOK := true
+	r.started = true
+	logged := false
 	for range 6 {
-		e, v := h.next()
-		// A failed edit may be found until a later one succeeds.
-		h.state = append(h.state, describe(v, e.LogNum, e.LastSeq))
-		err := s.Log(e, v)
-		if lastOK = err == nil; lastOK {
-			from = len(h.state) - 1
-			h.v, h.log, h.seq = v, e.LogNum, e.LastSeq
-		} else if calls < n {
-			t.Fatalf("%s: %v", what, err)
+		logged = r.log(s)
+	}
+	passed := r.calls >= r.n+r.times-1
+	if err := s.Close(); err != nil && (r.calls < r.n || passed && (logged || r.times == 1)) {
+		r.t.Fatalf("%s: Close: %v", r.what, err)
+	}
+	if r.m.OpenFiles() != 0 {
+		r.t.Fatalf("%s: %d files open", r.what, r.m.OpenFiles())
+	}
+	if left := manifests(r.t, r.m); len(left) != 1 && logged && r.times == 1 && r.hit.Kind != vfs.OpRemove {
+		r.t.Fatalf("%s: manifests %v", r.what, left)
+	}
+}
+
+// log logs an edit and reports whether that succeeded.
+func (r *faultRun) log(s *Store) bool {
+	e, v := r.next()
+	r.state = append(r.state, describe(v, e.LogNum, e.LastSeq)) // from now on it may be found
+	err := s.Log(e, v)
+	if err != nil {
+		if r.calls < r.n || r.times == 1 && !errors.Is(err, ErrInDoubt) {
+			r.t.Fatalf("%s: %v", r.what, err)
 		}
-		if lastOK {
-			check("after Log", m.Crash(0, 0))
-			if got, _ := h.load(m); got != from {
-				t.Fatalf("%s: after a Log that succeeded found state %d, want %d", what, got, from)
-			}
+		return false
+	}
+	r.from = len(r.state) - 1
+	r.v, r.logNum, r.seq = v, e.LogNum, e.LastSeq
+	for _, fsys := range []vfs.FS{r.m, r.m.Crash(0, 0)} {
+		if got, err := r.load(fsys); got != r.from || err != nil {
+			r.t.Fatalf("%s: after Log found state %d, want %d: %v", r.what, got, r.from, err)
 		}
 	}
-	if times == 1 && !lastOK {
-		e, v := h.next()
-		h.state = append(h.state, describe(v, e.LogNum, e.LastSeq))
-		if err := s.Log(e, v); err != nil && calls > n {
-			t.Fatalf("%s: the Store does not go on: %v", what, err)
-		}
-	}
-	_ = s.Close() // may be the call that fails
-	if m.OpenFiles() != 0 {
-		t.Fatalf("%s: %d files open", what, m.OpenFiles())
-	}
-	return calls >= n
+	return true
 }
 
 // A Store refuses work after Close.
