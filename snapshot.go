@@ -63,10 +63,19 @@ func (s *Snapshot) Close() error {
 	if s.released.Swap(true) {
 		return nil
 	}
-	s.db.snapshotMu.Lock()
-	defer s.db.snapshotMu.Unlock()
-	s.db.snapshots.remove(s.seq)
+	if s.db.release(s.seq) {
+		s.db.schedule() // what the snapshot kept may be compacted away now
+	}
 	return nil
+}
+
+// release forgets a snapshot and reports whether it was the oldest.
+func (db *DB) release(seq uint64) bool {
+	db.snapshotMu.Lock()
+	defer db.snapshotMu.Unlock()
+	oldest := db.snapshots.seqs[0] == seq
+	db.snapshots.remove(seq)
+	return oldest
 }
 
 // A snapshotList holds the sequence numbers of the open snapshots, ascending,
