@@ -49,7 +49,7 @@ func TestReadsOfOpen(t *testing.T) {
 			t.Errorf("%+v: %d reads of %d bytes, want %d of %d", c.o, reads, bytes, c.reads, c.bytes)
 		}
 	}
-	data, _ = tableFile(t, WriterOptions{BlockSize: 1}, sorted(randomEntries(newRand(t), 20_000)))
+	data, _, _ = manyBlocks(t, WriterOptions{BlockSize: 1})
 	stats := new(Stats)
 	openBytes(t, data, ReaderOptions{Stats: stats})
 	if n := stats.Reads.Load(); n != 2 {
@@ -124,7 +124,7 @@ func TestReadsOfScans(t *testing.T) {
 	fromSecondBlock := func() {
 		it := r.NewIter()
 		defer it.Close()
-		k := key.Seek(r.index.separator(nil, 0), 0)
+		k := key.Seek(append(r.index.separator(nil, 0), 0), 0)
 		for ok := it.SeekGE(k); ok; ok = it.Next() {
 		}
 	}
