@@ -10,7 +10,7 @@ import (
 const lastLevel = manifest.NumLevels - 1
 
 // directFanout is how many times larger than BaseLevelSize the last level may
-// be while level 0 is compacted straight into it. docs/decisions/0012-level-sizes.md
+// be while level 0 is compacted straight into it. docs/decisions/0007-level-sizes.md
 // derives it.
 const directFanout = 4
 
