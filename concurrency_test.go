@@ -126,6 +126,72 @@ func allKeysOnce(db *sift.DB, keys int) error {
 	return nil
 }
 
+// A read finds what was acknowledged before it began, and nothing that was not
+// begun when it ended, by every way of reading and beside flushes and
+// compactions.
+func TestReadsAreLinear(t *testing.T) {
+	defer watchdog(time60, t.Name)()
+	const keys = 4
+	db := openMem(t, small())
+	var begun, acked [keys]atomic.Int64
+	key := func(k int) []byte { return fmt.Appendf(nil, "key%d", k) }
+	check := func(how string, r reader, read func(r reader, k int) (int64, error)) error {
+		var least [keys]int64
+		for k := range least {
+			least[k] = acked[k].Load()
+		}
+		if r == nil {
+			s := db.NewSnapshot()
+			defer s.Close() // it cannot fail here
+			r = s
+		}
+		for k := range keys {
+			n, err := read(r, k)
+			if most := begun[k].Load(); err != nil || n < least[k] || n > most {
+				return fmt.Errorf("%s of key %d: %d (%v), want %d to %d", how, k, n, err, least[k], most)
+			}
+		}
+		return nil
+	}
+	get := func(r reader, k int) (int64, error) {
+		v, err := r.Get(key(k))
+		if errors.Is(err, sift.ErrNotFound) {
+			return 0, nil
+		}
+		n, _ := strconv.ParseInt(string(v), 10, 64)
+		return n, err
+	}
+	walk := func(r reader, k int) (int64, error) {
+		v, err := scan(r, key(k), key(k+1))
+		if err != nil || len(v) == 0 {
+			return 0, err
+		}
+		return strconv.ParseInt(v[0].value, 10, 64)
+	}
+	stop := beside(t,
+		func() error { return check("Get", db, get) },
+		func() error { return check("a scan", db, walk) },
+		func() error { return check("Get of a new snapshot", nil, get) },
+		func() error { return check("a scan of a new snapshot", nil, walk) },
+		func() error { return errors.Join(db.Flush(), db.Compact(nil, nil)) },
+	)
+	defer stop()
+	var wg sync.WaitGroup
+	for k := range keys {
+		wg.Go(func() {
+			for n := range int64(4_000) {
+				begun[k].Store(n + 1)
+				if err := db.Put(key(k), fmt.Append(nil, n+1), sift.NoSync); err != nil {
+					t.Error(err)
+					return
+				}
+				acked[k].Store(n + 1)
+			}
+		})
+	}
+	wg.Wait()
+}
+
 // Transfers between accounts keep the total, in every snapshot and scan.
 func TestP206_BankTotal(t *testing.T) {
 	defer watchdog(time60, t.Name)()

@@ -317,8 +317,8 @@ func heapSize() uint64 {
 }
 
 // A failed Open, at whichever of its calls, leaves no handle, lock or goroutine,
-// and the next one works.
-func TestP175_FailedOpenLetsGo(t *testing.T) {
+// and the next one finds all data.
+func TestP013_P175_FailedOpenLetsGo(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s := makeSpecimen(t, false)
 	for n := int64(1); ; n++ {
@@ -334,7 +334,8 @@ func TestP175_FailedOpenLetsGo(t *testing.T) {
 			t.Errorf("call %d fails (%s): %d files open after Open: %v", n, plan, open, err)
 		}
 		o.FS = mem
-		must(t, open(t, "db", &o).Close())
+		healthy := open(t, "db", &o)
+		must(t, s.model.head().checkScans(healthy, nil, nil), healthy.Close())
 		if !plan.struck() {
 			return
 		}

@@ -20,6 +20,10 @@ func TestMetamorphic(t *testing.T) {
 	runSeeds(t, "metamorphic", 1, metamorphic)
 }
 
+// windowsRules is the set whose file system refuses to rename or remove what is
+// open (P197).
+const windowsRules = "the rules of Windows"
+
 // optionSets are the sets under which a sequence is run. Every option that can
 // change how data is laid out takes its smallest, an ordinary and a large value.
 func optionSets() map[string]*sift.Options {
@@ -55,6 +59,7 @@ func optionSets() map[string]*sift.Options {
 		"manifest 1 MiB":   with(func(o *sift.Options) { o.ManifestSize = 1 << 20 }),
 		"1 open file":      with(func(o *sift.Options) { o.MaxOpenFiles = 1 }),
 		"1 memtable waits": with(func(o *sift.Options) { o.MaxMemTables = 1 }),
+		windowsRules:       with(func(*sift.Options) {}),
 		"8 memtables wait": with(func(o *sift.Options) { o.MaxMemTables = 8 }),
 	}
 }
@@ -71,7 +76,9 @@ func metamorphic(seed uint64) error {
 	steps := metaSteps(rand.New(rand.NewPCG(seed, 1)))
 	want := newMetaModel().run(steps)
 	for name, o := range optionSets() {
-		o.FS = sift.NewMemFS()
+		mem := sift.NewMemFS()
+		mem.SetWindowsRules(name == windowsRules)
+		o.FS = mem
 		run := &metaRun{o: o, extra: rand.New(rand.NewPCG(seed, 2))}
 		got, err := run.run(steps)
 		if err != nil {
