@@ -138,6 +138,23 @@ func TestCountersFit(t *testing.T) {
 	}
 }
 
+// An absent key is inside the range of every table: with overlapping tables each
+// one is a candidate, and once compacted one is, but for the few keys between two
+// tables.
+func TestAbsentInsideEveryTable(t *testing.T) {
+	c, cells := smallRun(t)
+	for _, filters := range []bool{false, true} {
+		fresh, compacted := cells[Fresh][filters][Absent], cells[Compacted][filters][Absent]
+		n := uint64(c.Lookups)
+		if tables := fresh.Candidates / n; fresh.Candidates%n != 0 || tables < freshTables || tables > 2*freshTables {
+			t.Errorf("fresh: %d candidates in %d lookups; want as many in each, %d or more", fresh.Candidates, n, freshTables)
+		}
+		if compacted.Candidates > n || compacted.Candidates < n-n/1000 {
+			t.Errorf("compacted: %d candidates in %d lookups", compacted.Candidates, n)
+		}
+	}
+}
+
 // An absent key's lookup allocates nothing, in either shape, with filters or
 // without.
 func TestAbsentAllocatesNothing(t *testing.T) {

@@ -54,6 +54,19 @@ func TestHistogramQuantiles(t *testing.T) {
 	}
 }
 
+// A quantile is a value that was recorded, not the one after it.
+func TestHistogramRank(t *testing.T) {
+	var h Histogram
+	for i := range 10 {
+		h.Record(time.Duration(i + 1))
+	}
+	for q, want := range map[float64]time.Duration{0: 1, 0.1: 1, 0.11: 2, 0.5: 5, 0.51: 6, 0.9: 9, 1: 10} {
+		if got := h.Quantile(q); got != want {
+			t.Errorf("Quantile(%v) of 1 to 10 is %d; want %d", q, got, want)
+		}
+	}
+}
+
 // Two histograms merged are the histogram of both's values.
 func TestHistogramMerge(t *testing.T) {
 	var a, b, both Histogram
