@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +60,8 @@ var small = []string{"-n", "3000", "-lookups", "300"}
 func TestFaults(t *testing.T) {
 	existing := t.TempDir()
 	none := filepath.Join(existing, "none")
+	_, openErr := os.Open(none) // what the system says
+	_, statErr := os.Stat(none)
 	const usage = "\nUsage: kvbench [flags]\n       kvbench -help for what they are\n"
 	for _, c := range []struct {
 		name string
@@ -91,11 +94,11 @@ func TestFaults(t *testing.T) {
 		}},
 		{"places", []string{"-dir", existing, "-keys", none}, []string{
 			`-dir "` + existing + `": it exists already, and kvbench writes only where nothing was; name a new one`,
-			"-keys: open " + none + ": no such file or directory",
+			"-keys: " + openErr.Error(),
 		}},
 		{"empty place", []string{"-dir", ""}, []string{`-dir "": want a name`}},
 		{"place in nothing", []string{"-dir", filepath.Join(none, "db")}, []string{
-			`-dir "` + filepath.Join(none, "db") + `": nothing can be made there: stat ` + none + ": no such file or directory",
+			`-dir "` + filepath.Join(none, "db") + `": nothing can be made there: ` + statErr.Error(),
 		}},
 		{"too much", []string{"-n", "1_000_000_000", "-value-size", "1_048_576", "-bits", "x"}, []string{
 			`-bits "x": want a number from 1 to 64`,
@@ -147,4 +150,25 @@ func TestParseSize(t *testing.T) {
 			t.Errorf("parseSize(%q) = %d; want an error", s, got)
 		}
 	}
+}
+
+// Any arguments are settings in range, or a list of faults.
+func FuzzArguments(f *testing.F) {
+	f.Add("-n=1000 -bits=15.5 -cache=8MiB -seed=7 -json -keep")
+	f.Add("-n -1 -value-size 99999999999999999999 -lookups 0x10 -dir . more")
+	f.Add("-bits=NaN -bits 1e309 -cache=9223372036854775807T --")
+	f.Fuzz(func(t *testing.T, line string) {
+		got, err := parseJobFlags(strings.Fields(line))
+		if err != nil {
+			if asked := (*usageError)(nil); !errors.Is(err, errHelp) && (!errors.As(err, &asked) || len(asked.faults) == 0) {
+				t.Errorf("%q: %v", line, err)
+			}
+			return
+		}
+		ok := (got.keys == 0 || got.keys >= 100 && got.keys <= maxKeys) && got.valueSize >= 0 && got.valueSize <= 1<<20 &&
+			got.lookups >= 0 && got.lookups <= maxLookups && got.bits >= minBits && got.bits <= maxBits && got.cache >= 0 && got.cache <= maxDataBytes
+		if !ok {
+			t.Errorf("%q gives %+v", line, got)
+		}
+	})
 }
