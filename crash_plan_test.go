@@ -61,8 +61,13 @@ var errInjected = fmt.Errorf("injected: %w", syscall.EIO)
 // hook crashes before the chosen call, fails the chosen sync, and leaves out the
 // syncs that a mutant lacks.
 func (p *crashPlan) hook(op vfs.Op) error {
+	if changing(op) { fmt.Println("OP", p.run.gen, op.Kind, op.Old, op.Name, op.Off, op.Len, "sync#", p.syncs.Load(), "failAt", p.failAt, "forget", p.forget, "done", p.done, "always", p.always) }
 	if changing(op) && p.writes.Add(1) == p.crashAt {
+		fmt.Println("CRASH kill", p.kill, p.keep)
 		p.crash()
+	}
+	if changing(op) {
+		p.run.trace("call %d: %v %s %s at %d, %d bytes %s", p.writes.Load(), op.Kind, op.Name, op.Old, op.Off, op.Len, op.Site)
 	}
 	if op.Kind == vfs.OpCreate {
 		p.bad.CompareAndSwap(op.Name, "") // its pages are new ones
@@ -80,6 +85,7 @@ func (p *crashPlan) hook(op vfs.Op) error {
 	if n != p.failAt && (p.failAt == 0 || n < p.failAt || !p.always) {
 		return nil
 	}
+	p.run.trace("THIS SYNC FAILS: done %v, always %v, forgotten %v", p.done, p.always, p.forget)
 	p.bad.CompareAndSwap(nil, op.Name)
 	p.faulted.Store(true)
 	if p.done {
@@ -101,6 +107,7 @@ func (p *crashPlan) crash() {
 			image.kept = image.durable
 		}
 		image.begun = c.begun.Load()
+		c.trace("CRASH: kill %v, %d %% kept; commit %d to %d", p.kill, p.keep, image.kept, image.begun)
 		c.image.Store(image)
 	})
 }

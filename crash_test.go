@@ -8,6 +8,7 @@
 //
 //	go test -run 'TestCrash$' .                               the short form
 //	go test -run 'TestCrash$' -crash.seed=17 .                one seed again
+//	go test -run 'TestCrash$' -crash.seed=17 -crash.trace .   and every call that it makes
 //	go test -run 'TestCrash$' -crash.from=1 -crash.count=5000 \
 //	        -long.ledger=ledger/crash -timeout 1h .           the long form
 //
@@ -22,6 +23,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +38,7 @@ import (
 var (
 	crashSeeds = flag.Int("crash.seeds", 300, "crash tests: seeds in the short form")
 	crashSeed  = flag.Uint64("crash.seed", 0, "crash tests: run this seed only")
+	crashTrace = flag.Bool("crash.trace", false, "crash tests: print every call and commit, to read with -crash.seed")
 	crashFrom  = flag.Uint64("crash.from", 1, "crash tests: first seed")
 	crashCount = flag.Int("crash.count", 0, "crash tests: seeds in the long form")
 )
@@ -93,6 +96,13 @@ func (c *crashRun) life() error {
 	return errors.Join(c.verify(db, image), db.Close())
 }
 
+// trace prints what happens, if that is asked for.
+func (c *crashRun) trace(format string, args ...any) {
+	if *crashTrace {
+		fmt.Fprintf(os.Stderr, "gen %d: "+format+"\n", append([]any{c.gen}, args...)...)
+	}
+}
+
 func (c *crashRun) begin(image *crashImage) {
 	c.kept.Store(image.kept)
 	c.durable.Store(image.durable)
@@ -107,6 +117,7 @@ func (c *crashRun) generation(image *crashImage) (*crashImage, error) {
 	c.begin(image)
 	plan := c.plan(image.disk)
 	db, err := sift.Open(crashDir, c.options(plan.fs))
+	c.trace("open: %v; it should hold commit %d to %d", err, image.kept, image.begun)
 	if err != nil && !plan.faulted.Load() {
 		return nil, fmt.Errorf("open: %w", err)
 	}
@@ -149,6 +160,7 @@ func (c *crashRun) verify(db *sift.DB, image *crashImage) error {
 	if err != nil {
 		return fmt.Errorf("recovered commit %d (%d to %d): %w", n, image.kept, image.begun, err)
 	}
+	c.trace("holds commit %d, without %v", n, lost)
 	c.model.truncate(int(n))
 	c.model.forget(lost)
 	c.failed = nil
@@ -209,13 +221,16 @@ func (c *crashRun) work(db *sift.DB, plan *crashPlan) error {
 		switch c.rnd.IntN(40) {
 		case 0:
 			err = db.Flush()
+			c.trace("flush: %v", err)
 		case 1:
 			err = db.Compact(nil, nil)
+			c.trace("compact: %v", err)
 		case 2:
 			kept := c.kept.Load()
 			if err = db.SyncWAL(); err == nil {
 				c.durable.Store(kept)
 			}
+			c.trace("sync the log: %v", err)
 		case 3:
 			if len(c.failed) == 0 {
 				err = c.model.head().checkScans(db, nil, nil)
@@ -249,7 +264,9 @@ func (c *crashRun) write(db *sift.DB) error {
 	c.model.apply(ops...)
 	c.begun.Store(int64(n))
 	how := pick(c.rnd, sift.Sync, sift.NoSync, sift.NoSync, nil)
-	if err := applyOps(db, how, ops); err != nil {
+	err := applyOps(db, how, ops)
+	c.trace("commit %d, sync %v: %v", n, how != sift.NoSync, err)
+	if err != nil {
 		return err
 	}
 	c.kept.Store(int64(n))
