@@ -75,13 +75,21 @@ func (f *jobFlags) parse(args []string) {
 			err = errHelp
 		}
 		f.faults = append(f.faults, err)
-		if args = set.Args(); len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-			args = args[1:] // the unknown flag's value, most likely
-		}
+		args = afterFault(set.Args(), err)
 	}
 	for _, a := range set.Args() {
 		f.faults = append(f.faults, fmt.Errorf("unexpected argument %q", a))
 	}
+}
+
+// afterFault returns where to go on after a fault that package flag found. It
+// stops behind an unknown flag, whose value, most likely, is what follows; but it
+// stops before what cannot be a flag, such as ---.
+func afterFault(rest []string, err error) []string {
+	if len(rest) > 0 && (strings.HasPrefix(err.Error(), "bad flag syntax") || !strings.HasPrefix(rest[0], "-")) {
+		return rest[1:]
+	}
+	return rest
 }
 
 // flagSet defines flags whose faults are noted, so that parsing goes on to the

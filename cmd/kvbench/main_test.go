@@ -75,6 +75,11 @@ func TestFaults(t *testing.T) {
 			`-n "5": want a whole number from 100 to 1,000,000,000`,
 			"flag provided but not defined: -y",
 		}},
+		{"no flags", []string{"-=", "-n", "7", "---x", "-json"}, []string{
+			"bad flag syntax: -=",
+			`-n "7": want a whole number from 100 to 1,000,000,000`,
+			"bad flag syntax: ---x",
+		}},
 		{"no value", []string{"-n"}, []string{"flag needs an argument: -n"}},
 		{"bad truth", []string{"-json=maybe"}, []string{`invalid boolean value "maybe" for -json: parse error`}},
 		{"numbers", []string{
@@ -156,6 +161,7 @@ func TestParseSize(t *testing.T) {
 func FuzzArguments(f *testing.F) {
 	f.Add("-n=1000 -bits=15.5 -cache=8MiB -seed=7 -json -keep")
 	f.Add("-n -1 -value-size 99999999999999999999 -lookups 0x10 -dir . more")
+	f.Add("-= ---")
 	f.Add("-bits=NaN -bits 1e309 -cache=9223372036854775807T --")
 	f.Fuzz(func(t *testing.T, line string) {
 		got, err := parseJobFlags(strings.Fields(line))
