@@ -54,7 +54,7 @@ func (s sector) keep(now []byte) sector {
 	if s.images == nil {
 		s.images = []image{{}}
 	}
-	s.images = append(slices.Clip(s.images), image{epoch: s.epoch, data: slices.Clone(now)})
+	s.images = slices.Concat(s.images, []image{{epoch: s.epoch, data: slices.Clone(now)}}) // clones share the old ones
 	return s
 }
 
@@ -101,9 +101,10 @@ func (c *contents) touch(lo, hi int64) {
 	}
 }
 
-// own makes data writable from off on, which clones may share.
+// own makes data writable from off on, which clones may share. What lies behind
+// data is never shared: truncate sees to it.
 func (c *contents) own(off int) {
-	if min(off, len(c.data)) < c.shared {
+	if off < c.shared {
 		c.data = slices.Clone(c.data)
 		c.shared = 0
 	}

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -79,6 +80,33 @@ func TestLockPermissions(t *testing.T) {
 		}
 	})
 	must(t, os.Chmod(dir, 0o700))
+}
+
+// A lock file that is removed between another opener's open and lock protects
+// nothing, and must not count as locked: else two would hold "the" lock.
+func TestLockFileIsReplaced(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "LOCK")
+	var holders atomic.Int32
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range 500 {
+				l, err := vfs.OS().Lock(name, false)
+				if errors.Is(err, key.ErrLocked) || errors.Is(err, fs.ErrNotExist) {
+					continue // held, or replaced too often
+				}
+				must(t, err)
+				if holders.Add(1) > 1 {
+					t.Error("two hold the lock")
+				}
+				runtime.Gosched()
+				holders.Add(-1)
+				must(t, os.Remove(name))
+				must(t, l.Close())
+			}
+		})
+	}
+	group.Wait()
 }
 
 // A directory without permission to write gives typed errors and stays as it is.
@@ -183,22 +211,28 @@ func descriptors(t *testing.T, dir string) int {
 	return n
 }
 
-// Allocate takes the blocks at once, where the file system can.
+// Allocate takes the blocks at once, where the file system can; elsewhere it
+// does nothing.
 func TestAllocateReservesBlocks(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "a")
+	const size = 1 << 20
+	dir := t.TempDir()
+	other, err := os.Create(filepath.Join(dir, "other"))
+	must(t, err)
+	want := int64(size)
+	if err := syscall.Fallocate(int(other.Fd()), 0, 0, size); err != nil {
+		want = 0
+	}
+	must(t, other.Close())
+
+	name := filepath.Join(dir, "a")
 	f, err := vfs.OS().Create(name)
 	must(t, err)
-	defer func() { must(t, f.Close()) }()
-	must(t, f.Allocate(1<<20))
-	size, err := f.Size()
-	must(t, err)
-	if size == 0 {
-		t.Skip("this file system cannot allocate")
-	}
+	must(t, f.Allocate(size))
+	must(t, f.Close())
 	var stat syscall.Stat_t
 	must(t, syscall.Stat(name, &stat))
-	if size != 1<<20 || stat.Blocks*512 < 1<<20 {
-		t.Errorf("size %d, %d blocks of 512 B", size, stat.Blocks)
+	if stat.Size != want || stat.Blocks*512 < want {
+		t.Errorf("size %d with %d blocks of 512 B, want %d bytes", stat.Size, stat.Blocks, want)
 	}
 }
 
