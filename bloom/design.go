@@ -57,7 +57,7 @@ func shape(kind Kind, n uint64, bitsPerKey float64) (h header, body uint64) {
 		body = h.ribbonBytes()
 	}
 	h.kind, h.n, h.designN = kind, n, n
-	h.designRate = h.rate(n)
+	h.designRate = h.roundedRate(n)
 	return h, body
 }
 
@@ -77,6 +77,10 @@ func (h *header) rate(n uint64) float64 {
 		return h.ribbonRate()
 	}
 }
+
+// roundedRate returns rate as the header keeps it: with 24 bits, so that machines
+// that round products differently write the same bytes.
+func (h *header) roundedRate(n uint64) float64 { return float64(float32(h.rate(n))) }
 
 // PeakMemory returns the bytes that a Builder holds at most, from the first Add
 // to the return of Finish, for n keys. The encoded filter is among them.

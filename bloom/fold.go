@@ -27,7 +27,7 @@ func (f *Filter) Fold(factor uint64) ([]byte, error) {
 	h := f.header
 	h.units /= factor
 	h.designN /= factor
-	h.designRate = h.rate(h.designN)
+	h.designRate = h.roundedRate(h.designN)
 	data := Alloc(headerSize + len(f.body)/int(factor))
 	if f.kind == Blocked {
 		foldLines(data[headerSize:], f.body, int(factor))
