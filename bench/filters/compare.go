@@ -57,7 +57,9 @@ func comparePaths(n, rounds int) {
 	}
 	out := make([]bool, asked)
 	var tasks []*task
-	add := func(name string, run func()) { tasks = append(tasks, &task{name: name, ops: asked, warm: !w.cold, run: run}) }
+	add := func(name string, run func()) {
+		tasks = append(tasks, &task{name: name, ops: asked, warm: !w.cold, run: run})
+	}
 	for _, kind := range []bloom.Kind{bloom.Blocked, bloom.Fuse, bloom.Ribbon, bloom.Classic} {
 		f := buildSift(kind, w.present)
 		add(fmt.Sprintf("sift %v", kind), func() {
