@@ -135,14 +135,10 @@ func (op *opening) logFiles(from uint64) []wal.LogFile {
 	return logs
 }
 
-// replayBatch puts a record of a log into the memtable. A record may come twice:
-// an Open that did not get far copied it to a log of its own.
+// replayBatch puts a record of a log into the memtable.
 func (op *opening) replayBatch(log uint64, payload []byte) error {
 	r, err := readBatch(payload)
 	last := r.seq + uint64(r.count) - 1
-	if err == nil && last <= op.lastSeq {
-		return nil
-	}
 	if err == nil && r.seq <= op.lastSeq {
 		err = fmt.Errorf("batch with sequence numbers %d to %d after %d", r.seq, last, op.lastSeq)
 	}

@@ -255,6 +255,7 @@ func crashUnderLoad(t *testing.T, rng *rand.Rand) {
 		}
 		return 0
 	})
+	moments := rand.New(rand.NewPCG(rng.Uint64(), 2))
 	var commit sync.Mutex // guards s
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
@@ -297,12 +298,12 @@ func crashUnderLoad(t *testing.T, rng *rand.Rand) {
 		commit.Lock()
 		defer commit.Unlock()
 		clone := *s
-		clone.fs = s.fs.Crash([]int{0, 0, 50, 90}[rng.IntN(4)], rng.Uint64())
+		clone.fs = s.fs.Crash([]int{0, 0, 50, 90}[s.rng.IntN(4)], s.rng.Uint64())
 		clone.fs.SetLatency(nil)
 		clone.replay(clone.fs, "under load")
 	}
 	for range 100 {
-		pass(time.Duration(rng.IntN(1000)) * syncTime / 200)
+		pass(time.Duration(moments.IntN(1000)) * syncTime / 200)
 		look()
 	}
 	close(stop)

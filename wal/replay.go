@@ -38,8 +38,9 @@ type Report struct {
 // it. Then Replay returns a CorruptionError. Otherwise a power cut took the
 // end, and the logs that follow are dropped.
 //
-// A log that follows none is replayed whatever became of the logs before it. It
-// was begun by somebody who had replayed those, and records may be in both.
+// A log that follows none, and is not the first, is passed over. It was begun by
+// somebody who had replayed the logs before it and was to take their place, and
+// died before it could: it may hold copies of a part of their records.
 //
 // Records behind the point where the next log says that this one ended are those
 // of a write that failed, and are left out.
@@ -112,6 +113,9 @@ func (p *replay) open(l LogFile, use func(*Reader) error) (err error) {
 // log replays or drops one log.
 func (p *replay) log(num, oldest uint64, r *Reader) error {
 	prev := r.Tail().Prev
+	if prev.Num == 0 && num != oldest {
+		return nil
+	}
 	if prev.Num >= oldest && p.seen[prev.Num].end < prev.End {
 		return p.drop(r, prev)
 	}

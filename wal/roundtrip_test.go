@@ -220,7 +220,7 @@ func TestPreallocate(t *testing.T) {
 			t.Fatalf("log of %d bytes in a file of %d", w.Size(), info.Size)
 		}
 	}
-	end := w.Size()
+	end := nextSector(w.Size())
 	if err := w.Trim(); err != nil {
 		t.Fatal(err)
 	}

@@ -257,7 +257,8 @@ func (w *Writer) name() string { return filepath.Base(w.path) }
 func (w *Writer) Num() uint64 { return w.num }
 
 // Trim gives reserved space back to the file system. Call it before Close if
-// the file will not be reused.
+// the file will not be reused. It cuts at a sector start: the sector in which the
+// last record ends may be durable, and cutting within it would write it again.
 func (w *Writer) Trim() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -265,7 +266,7 @@ func (w *Writer) Trim() error {
 		return err
 	}
 	w.step = 0
-	if err := w.f.Truncate(w.end); err != nil {
+	if err := w.f.Truncate(nextSector(w.end)); err != nil {
 		return w.fail("trim of", err)
 	}
 	return nil

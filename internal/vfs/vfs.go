@@ -87,7 +87,8 @@ type File interface {
 	// not supported it does nothing and returns nil.
 	Allocate(n int64) error
 
-	// Truncate cuts the file to n bytes.
+	// Truncate cuts the file to n bytes. A cut within a sector may write that
+	// sector again.
 	Truncate(n int64) error
 
 	// Size returns the size in bytes, allocated zeros included.
