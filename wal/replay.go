@@ -113,7 +113,7 @@ func (p *replay) open(l LogFile, use func(*Reader) error) (err error) {
 // log replays or drops one log.
 func (p *replay) log(num, oldest uint64, r *Reader) error {
 	prev := r.Tail().Prev
-	if prev.Num == 0 && num != oldest {
+	if headed := r.Tail().End > 0; headed && prev.Num == 0 && num != oldest {
 		return nil
 	}
 	if prev.Num >= oldest && p.seen[prev.Num].end < prev.End {

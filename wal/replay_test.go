@@ -223,6 +223,28 @@ func TestReplayFreshStart(t *testing.T) {
 	}
 }
 
+// A log whose header is lost is not taken for one that follows none: it is damaged
+// if a mark in it says that it was durable, and empty otherwise.
+func TestReplayHeaderLost(t *testing.T) {
+	for i := range 3 {
+		for _, synced := range []bool{true, false} {
+			sync := -1
+			if synced {
+				sync = i
+			}
+			c := newChain(t, 3, sync)
+			c.edit(t, i, func(b []byte) []byte {
+				clear(b[:headerLen])
+				return b
+			})
+			got, _, err := c.replay(t)
+			if synced != isCorrupt(err) || !synced && (err != nil || !slices.Equal(got, upTo(i*perLog))) {
+				t.Errorf("header of log %d lost, synced %v: %v, %v", i, synced, got, err)
+			}
+		}
+	}
+}
+
 // A record whose append was reported as failed, and that is in the log all the
 // same, is left out once another log has gone on without it.
 func TestReplayFailedAppend(t *testing.T) {
