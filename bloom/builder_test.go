@@ -2,6 +2,7 @@ package bloom
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 	"unsafe"
 )
@@ -148,6 +149,25 @@ func TestBuilderMemoryLimit(t *testing.T) {
 		b.Add(1) // after a failure the builder starts afresh
 		if b.Len() != 1 && c.limit != 16*chunkLen {
 			t.Errorf("%s: %d keys after reset", c.name, b.Len())
+		}
+	}
+}
+
+// What PeakMemory says is what a build allocates, but for the sizes from which the
+// first chunk grew, which are garbage by then.
+func TestPeakMemoryIsTrue(t *testing.T) {
+	for _, kind := range allKinds {
+		for _, n := range []int{100, chunkLen, 100_000} {
+			hs := randomHashes(1, n)
+			h, size := shape(kind, uint64(n), 12)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			buildExactly(t, kind, 12, hs)
+			runtime.ReadMemStats(&after)
+			got, want := after.TotalAlloc-before.TotalAlloc, h.peakMemory(size)
+			if float64(got) > 1.05*float64(want)+80<<10 || float64(got) < 0.6*float64(want)-16<<10 {
+				t.Errorf("%v of %d keys: allocated %d bytes, PeakMemory says %d", kind, n, got, want)
+			}
 		}
 	}
 }

@@ -82,10 +82,8 @@ func (rows band) solve(h *header, body []byte) {
 		columns, at := h.block(uint64(i / ribbonRows))
 		for j := range columns {
 			l, t := shiftLeft(low[j], top[j], 1)
-			if r.low != 0 {
-				sum := bits.OnesCount64(l&r.low ^ t&r.top)
-				l |= (uint64(sum) ^ uint64(r.print>>j)) & 1
-			}
+			sum := bits.OnesCount64(l&r.low ^ t&r.top)
+			l |= (uint64(sum) ^ uint64(r.print>>j)) & 1
 			low[j], top[j] = l, t
 			if i%64 == 0 {
 				word := at + j*columnBytes + uint64(i%ribbonRows)/8
