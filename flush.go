@@ -123,6 +123,13 @@ func (db *DB) flush(m *loggedMem) error {
 	if err != nil {
 		return err
 	}
+	if len(result.Outputs) == 0 {
+		// With a table its directory was synced, and so the name of the log that
+		// the edit is about to name.
+		if err := db.fs.SyncDir(db.dir); err != nil {
+			return err
+		}
+	}
 	edit := &manifest.Edit{LogNum: db.logAfter(m)}
 	for _, t := range result.Outputs {
 		edit.Added = append(edit.Added, manifest.NewTable{Level: 0, Meta: t})

@@ -194,7 +194,9 @@ func (op *opening) write(m *loggedMem) error {
 	if m.Empty() {
 		return nil
 	}
-	result, err := compaction.Flush(op.ctx, op.compactionEnv(), op.version, m.NewIter())
+	env := op.compactionEnv()
+	env.NamesLater = true // the new manifest's first sync is one of the directory too
+	result, err := compaction.Flush(op.ctx, env, op.version, m.NewIter())
 	if err != nil {
 		return err
 	}

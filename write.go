@@ -310,7 +310,9 @@ func (db *DB) setOlderLogsLocked() {
 	db.olderLogs.Store(&logs)
 }
 
-// newLog creates a log and makes its name durable.
+// newLog creates a log. Its name is durable once a sync of it is; until then only
+// what a power cut may take anyway is in it. The first log of all gets its name
+// with that of the manifest.
 func (db *DB) newLog(after *wal.Writer) (*logFile, error) {
 	num := db.newFileNum()
 	path := db.logPath(num)
@@ -318,12 +320,10 @@ func (db *DB) newLog(after *wal.Writer) (*logFile, error) {
 		Preallocate: db.opts.MemTableSize,
 		Reuse:       db.takeSpareLog(),
 		After:       after,
+		NameLater:   after == nil,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sift: create log %s: %w", path, err)
-	}
-	if err := db.fs.SyncDir(db.dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("sift: create log %s: %w", path, err), w.Abandon(), db.fs.Remove(path))
+		return nil, err
 	}
 	return &logFile{Writer: w, path: path}, nil
 }

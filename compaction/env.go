@@ -32,14 +32,17 @@ type Env struct {
 	// snapshot that is taken later must see everything that the inputs hold.
 	Snapshots []uint64
 
+	// NamesLater leaves it to the caller to make the outputs' names durable.
+	NamesLater bool
+
 	// TableSize is Options.TableSize.
 	TableSize int64
 	// Workers is the number of goroutines that one job may use; 0 means 1.
 	Workers int
 }
 
-// Result is what a job made. Its tables are durable under their names, but
-// belong to nobody until the caller installs them.
+// Result is what a job made. Its tables are durable, with their names unless
+// Env.NamesLater is set, but belong to nobody until the caller installs them.
 type Result struct {
 	Outputs []*manifest.TableMeta // sorted, disjoint; each with its filter
 	Stats   Stats

@@ -52,7 +52,7 @@ func conclude(ctx context.Context, env *Env, parts []*part, inputs []*manifest.T
 	if err == nil {
 		err = checkConservation(inputs, &r.Stats)
 	}
-	if err == nil && len(r.Outputs) > 0 {
+	if err == nil && len(r.Outputs) > 0 && !env.NamesLater {
 		err = env.FS.SyncDir(env.Dir)
 	}
 	if err == nil {

@@ -29,6 +29,10 @@ type Options struct {
 	// manifest may need the old log, not even after a power cut.
 	Reuse string
 
+	// NameLater leaves it to the caller to make the log's name durable, before
+	// anything in it is acknowledged as durable.
+	NameLater bool
+
 	// After is the log that this one follows, or nil. It must get no more
 	// records. Each Sync of the new log makes all of After durable first.
 	After *Writer
@@ -89,6 +93,7 @@ func create(fsys vfs.FS, path string, num uint64, o Options, salt uint64) (*Writ
 	}
 	w := &Writer{fs: fsys, f: f, path: path, num: num, codec: newCodec(num), step: o.Preallocate}
 	w.group.init(&w.mu)
+	w.group.named = o.NameLater
 	h := logHeader{version: formatVersion, salt: salt}
 	if o.Reuse != "" {
 		h.flags = flagReused
