@@ -61,9 +61,7 @@ var errInjected = fmt.Errorf("injected: %w", syscall.EIO)
 // hook crashes before the chosen call, fails the chosen sync, and leaves out the
 // syncs that a mutant lacks.
 func (p *crashPlan) hook(op vfs.Op) error {
-	if changing(op) { fmt.Println("OP", p.run.gen, op.Kind, op.Old, op.Name, op.Off, op.Len, "sync#", p.syncs.Load(), "failAt", p.failAt, "forget", p.forget, "done", p.done, "always", p.always) }
 	if changing(op) && p.writes.Add(1) == p.crashAt {
-		fmt.Println("CRASH kill", p.kill, p.keep)
 		p.crash()
 	}
 	if changing(op) {
