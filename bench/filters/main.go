@@ -22,6 +22,7 @@ func main() {
 	large := flag.Bool("large", false, "measure sets of 50 million keys too")
 	rounds := flag.Int("rounds", 15, "interleaved rounds")
 	only := flag.String("only", "", "comma-separated parts of the run: peers, paths, many, build; all if empty")
+	names := flag.String("names", "", "comma-separated beginnings of the names of the filters to compare; all if empty")
 	flag.Parse()
 	if flag.NArg() > 0 || *rounds < 1 {
 		flag.Usage()
@@ -35,6 +36,9 @@ func main() {
 	sizes := []int{10_000, 1_000_000}
 	if *large {
 		sizes = append(sizes, 50_000_000)
+	}
+	if *names != "" {
+		keepSubjects(strings.Split(*names, ","))
 	}
 	run := func(part string) bool {
 		return *only == "" || strings.Contains(","+*only+",", ","+part+",")

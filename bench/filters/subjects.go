@@ -2,6 +2,8 @@ package main
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/FastFilter/xorfilter"
 	bab "github.com/bits-and-blooms/bloom/v3"
@@ -48,6 +50,13 @@ var subjects = []subject{
 }
 
 const bitsPerKey = 10
+
+// keepSubjects leaves those whose names begin in one of the given ways.
+func keepSubjects(names []string) {
+	subjects = slices.DeleteFunc(subjects, func(s subject) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(s.name, name) })
+	})
+}
 
 type siftKind bloom.Kind
 
