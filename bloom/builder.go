@@ -1,6 +1,9 @@
 package bloom
 
-import "errors"
+import (
+	"errors"
+	"sync"
+)
 
 // MaxBitsPerKey is the largest number of bits per key that a Builder accepts.
 const MaxBitsPerKey = 64
@@ -20,7 +23,9 @@ const (
 // A Builder collects the hashes of a set's keys and encodes a filter for
 // exactly that many. It is not safe for use by several goroutines.
 //
-// Until Finish a Builder holds 8 bytes a key, and [PeakMemory] at most.
+// Until Finish a Builder holds 8 bytes a key, and [PeakMemory] at most. Builders
+// hand chunks on to each other: a compaction makes a filter for one table after
+// the other, and memory that is fresh from the system costs more than the filter.
 type Builder struct {
 	kind       Kind
 	bitsPerKey float64
@@ -74,10 +79,11 @@ func (b *Builder) grow() bool {
 		room = max(firstChunk, 2*len(b.cur))
 	}
 	if b.limit > 0 && 8*uint64(b.Len()+room) > b.limit {
-		b.full, b.cur, b.over = nil, nil, true
+		b.drop()
+		b.cur, b.over = nil, true
 		return false
 	}
-	next := make([]uint64, 0, room)
+	next := newChunk(room)
 	if len(b.cur) == chunkLen {
 		b.full = append(b.full, b.cur)
 	} else {
@@ -85,6 +91,25 @@ func (b *Builder) grow() bool {
 	}
 	b.cur = next
 	return true
+}
+
+// chunks holds arrays of chunkLen hashes that no Builder uses.
+var chunks = sync.Pool{New: func() any { return new([chunkLen]uint64) }}
+
+// newChunk returns an empty slice with room for a number of hashes.
+func newChunk(room int) []uint64 {
+	if room < chunkLen {
+		return make([]uint64, 0, room)
+	}
+	return chunks.Get().(*[chunkLen]uint64)[:0]
+}
+
+// drop forgets all keys. The chunk being filled stays with the Builder.
+func (b *Builder) drop() {
+	for _, c := range b.full {
+		chunks.Put((*[chunkLen]uint64)(c))
+	}
+	b.full, b.cur = nil, b.cur[:0]
 }
 
 // Len returns the number of keys added since the last Finish, adjacent
@@ -97,7 +122,8 @@ func (b *Builder) Len() int { return len(b.full)*chunkLen + len(b.cur) }
 // cache line.
 func (b *Builder) Finish() ([]byte, error) {
 	data, err := b.encode()
-	b.full, b.cur, b.over = nil, b.cur[:0], false
+	b.drop()
+	b.over = false
 	return data, err
 }
 

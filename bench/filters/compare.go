@@ -24,7 +24,7 @@ func comparePeers(n, rounds int) {
 	for _, s := range subjects {
 		var f built
 		build := &task{name: s.name, ops: n, run: func() { f = s.build(w.present) }}
-		takeTurns(max(1, min(rounds, 2_000_000/n)), build)
+		takeTurns(max(1, min(rounds, 10_000_000/n)), build)
 		filters, builds = append(filters, f), append(builds, build)
 		positive = append(positive, &task{ops: w.positives().len(), warm: !w.cold, run: func() { sink += f.count(w.positives()) }})
 		absent = append(absent, &task{ops: asked, warm: !w.cold, run: func() { sink += f.count(w.negatives()) }})

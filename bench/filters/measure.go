@@ -37,7 +37,7 @@ func (t *task) String() string {
 	if len(s) == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%s (%s)", figure(s[len(s)/2]), figure(s[0]))
+	return fmt.Sprintf("%s (%s)", figure(s[(len(s)-1)/2]), figure(s[0]))
 }
 
 // figure prints three digits.
