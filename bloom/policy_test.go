@@ -127,8 +127,11 @@ func TestAllotRefuses(t *testing.T) {
 		}
 	}
 	for _, run := range []Run{
-		{Keys: 1, Weight: math.NaN()}, {Keys: 1, Weight: -1}, {Keys: 1, Weight: math.Inf(1)},
-		{Keys: 1, Kind: numKinds, Weight: 1}, {Keys: maxKeys + 1, Weight: 1},
+		{Keys: 1, Weight: math.NaN()},
+		{Keys: 1, Weight: -1},
+		{Keys: 1, Weight: math.Inf(1)},
+		{Keys: 1, Kind: numKinds, Weight: 1},
+		{Keys: maxKeys + 1, Weight: 1},
 	} {
 		if _, err := Allot([]Run{run}, 10); err == nil {
 			t.Errorf("%+v accepted", run)

@@ -12,10 +12,18 @@ func TestBitsForRate(t *testing.T) {
 		rate float64
 		want float64
 	}{
-		{Blocked, 0.01, 9.9}, {Blocked, 0.001, 15.6}, {Blocked, 0.0001, 22.1},
-		{Classic, 0.01, 9.6}, {Classic, 0.001, 14.4}, {Classic, 0.0001, 19.2},
-		{Fuse, 0.01, 7.9}, {Fuse, 0.001, 11.3}, {Fuse, 0.0001, 15.9},
-		{Ribbon, 0.01, 7.0}, {Ribbon, 0.001, 10.5}, {Ribbon, 0.0001, 14.0},
+		{Blocked, 0.01, 9.9},
+		{Blocked, 0.001, 15.6},
+		{Blocked, 0.0001, 22.1},
+		{Classic, 0.01, 9.6},
+		{Classic, 0.001, 14.4},
+		{Classic, 0.0001, 19.2},
+		{Fuse, 0.01, 7.9},
+		{Fuse, 0.001, 11.3},
+		{Fuse, 0.0001, 15.9},
+		{Ribbon, 0.01, 7.0},
+		{Ribbon, 0.001, 10.5},
+		{Ribbon, 0.0001, 14.0},
 	} {
 		got, err := BitsForRate(c.kind, c.rate)
 		if err != nil || math.Abs(got-c.want) > 0.11 {
