@@ -114,10 +114,8 @@ func (r *groupRun) writer(db *sift.DB, w int, rnd *rand.Rand) error {
 		n := r.begun[w].Add(1)
 		mark := fmt.Sprint(n, seen)
 		how := pick(rnd, sift.Sync, sift.NoSync, sift.NoSync)
-		if err := applyOps(db, how, []op{
-			put(fmt.Sprintf("a%d", w), mark), put(fmt.Sprintf("b%d", w), mark),
-			put(fmt.Sprintf("pad%d/%d", w, n%10), crashValue(rnd, int(n), w)),
-		}); err != nil {
+		if err := applyOps(db, how, []op{put(fmt.Sprintf("a%d", w), mark), put(fmt.Sprintf("b%d", w), mark),
+			put(fmt.Sprintf("pad%d/%d", w, n%10), crashValue(rnd, int(n), w))}); err != nil {
 			return err
 		}
 		r.acked[w].Store(n)
