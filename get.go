@@ -125,8 +125,9 @@ func resolve(grown, dst []byte, t key.Trailer, user []byte) (value []byte, ok bo
 		return grown, true, nil
 	case key.Delete:
 		return dst, false, nil
+	default:
+		return dst, false, unknownKind(key.Internal{User: user, Trailer: t})
 	}
-	return dst, false, unknownKind(key.Internal{User: user, Trailer: t})
 }
 
 func unknownKind(k key.Internal) error {

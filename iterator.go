@@ -3,6 +3,7 @@ package sift
 import (
 	"bytes"
 	"iter"
+	"slices"
 
 	"github.com/siftkv/sift/internal/iterator"
 	"github.com/siftkv/sift/internal/key"
@@ -165,8 +166,9 @@ func (it *Iterator) Next() bool {
 	case reverse:
 		it.merged.SeekGE(after(it.key))
 		return it.findForward(false)
+	default: // past the last key, or after an error
+		return false
 	}
-	return false
 }
 
 // Prev goes to the previous key.
@@ -183,8 +185,9 @@ func (it *Iterator) Prev() bool {
 		return it.findReverse()
 	case reverse:
 		return it.findReverse()
+	default: // before the first key, or after an error
+		return false
 	}
-	return false
 }
 
 // All walks the keys and values from the first on. Both slices are valid until
@@ -323,5 +326,5 @@ func clip(b []byte) []byte {
 	if len(b) == 0 {
 		return []byte{}
 	}
-	return b[:len(b):len(b)]
+	return slices.Clip(b)
 }

@@ -148,8 +148,8 @@ func (op *opening) inspect() (exists bool, err error) {
 // CURRENT that is a loss: a creation that a crash interrupted leaves a log, but an
 // empty one.
 func (op *opening) logsHoldWrites() bool {
-	any := errors.New("a record")
-	_, err := wal.Replay(op.fs, op.logFiles(0), func(uint64, []byte) error { return any })
+	found := errors.New("a record")
+	_, err := wal.Replay(op.fs, op.logFiles(0), func(uint64, []byte) error { return found })
 	return err != nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -294,8 +295,8 @@ func (db *DB) rotate() error {
 func (db *DB) memTablesLocked() []*memtable.MemTable {
 	ms := make([]*memtable.MemTable, 0, len(db.waiting)+1)
 	ms = append(ms, db.mem.MemTable)
-	for i := len(db.waiting) - 1; i >= 0; i-- {
-		ms = append(ms, db.waiting[i].MemTable)
+	for _, v := range slices.Backward(db.waiting) {
+		ms = append(ms, v.MemTable)
 	}
 	return ms
 }

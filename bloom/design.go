@@ -103,6 +103,7 @@ func (h *header) peakMemory(body uint64) uint64 {
 		peak += fusePeak(h.n, h.units)
 	case Ribbon:
 		peak += ribbonPeak(h.n, h.units)
+	default: // the others set bits as the hashes come
 	}
 	return peak
 }

@@ -138,8 +138,8 @@ func oneIf(b bool) int {
 // fingerprint. The slot is still zero, since keys peeled before do not use it.
 func (p *peeler) assign(body []byte) {
 	r := uint64(p.h.probes)
-	for i := len(p.keys) - 1; i >= 0; i-- {
-		k := p.h.fuseKey(p.keys[i])
+	for i, v := range slices.Backward(p.keys) {
+		k := p.h.fuseKey(v)
 		x := loadSlot(body, k.a*r) ^ loadSlot(body, k.b*r) ^ loadSlot(body, k.c*r) ^ k.print
 		own := [...]uint64{k.a, k.b, k.c}[p.which[i]]
 		orSlot(body, own*r, x&(1<<r-1))

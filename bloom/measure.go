@@ -9,12 +9,12 @@ import (
 type Verdict uint8
 
 const (
-	// Unjudged: no filter was measured, or the expected rate is so low, below
-	// 10^-7, that a measurement says nothing.
+	// Unjudged says that no filter was measured, or that the expected rate is so
+	// low, below 10^-7, that a measurement says nothing.
 	Unjudged Verdict = iota
-	// Agrees: the measured rate is one that the formula explains.
+	// Agrees says that the measured rate is one that the formula explains.
 	Agrees
-	// Differs: it is not. The hash is bad, the keys collide on purpose, or what
+	// Differs says that it is not. The hash is bad, the keys collide on purpose, or what
 	// was measured were not absent keys.
 	Differs
 )

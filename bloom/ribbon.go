@@ -113,22 +113,22 @@ func probeRibbon(body []byte, h *header, hash uint64) bool {
 	_, after := h.block(e.start/ribbonRows + 1)
 	// The second of a key's two blocks is as wide as the first or wider.
 	here, next := body[at:at+columns*columnBytes], body[after:after+columns*columnBytes]
-	print := e.print
+	fingerprint := e.print
 	// Four columns to a branch: an absent key's fingerprint differs in one of
 	// them with 15 in 16.
 	for ; len(here) >= 4*columnBytes; here, next = here[4*columnBytes:], next[4*columnBytes:] {
 		got := c.sum(here, next) | c.sum(here[16:], next[16:])<<1 |
 			c.sum(here[32:], next[32:])<<2 | c.sum(here[48:], next[48:])<<3
-		if (got^print)&15 != 0 {
+		if (got^fingerprint)&15 != 0 {
 			return false
 		}
-		print >>= 4
+		fingerprint >>= 4
 	}
 	for ; len(here) > 0; here, next = here[columnBytes:], next[columnBytes:] {
-		if (c.sum(here, next)^print)&1 != 0 {
+		if (c.sum(here, next)^fingerprint)&1 != 0 {
 			return false
 		}
-		print >>= 1
+		fingerprint >>= 1
 	}
 	return true
 }

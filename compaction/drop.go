@@ -182,6 +182,7 @@ func (s *survivors) judge(k key.Internal, value []byte, out sink) error {
 		if kind != key.Merge {
 			s.hides, s.hider = true, seq
 		}
+	default: // a range deletion, or a kind of a newer release: kept
 	}
 	if kind == key.Delete {
 		s.hold(k.Trailer, value)

@@ -61,12 +61,12 @@ func survive(t testing.TB, entries []iterator.Entry, snapshots []uint64, b below
 // number i+1 and the kind kinds[i].
 func history(user string, kinds []key.Kind) []iterator.Entry {
 	var out []iterator.Entry
-	for i := len(kinds) - 1; i >= 0; i-- {
+	for i, kind := range slices.Backward(kinds) {
 		var value []byte
-		if kinds[i] != key.Delete {
+		if kind != key.Delete {
 			value = fmt.Appendf(nil, "%s%d", user, i+1)
 		}
-		out = append(out, iterator.Entry{Key: key.Make([]byte(user), uint64(i+1), kinds[i]), Value: value})
+		out = append(out, iterator.Entry{Key: key.Make([]byte(user), uint64(i+1), kind), Value: value})
 	}
 	return out
 }
@@ -112,7 +112,7 @@ func allHistories(kinds []key.Kind, fn func([]key.Kind)) {
 		fn(h)
 		if len(h) < maxVersions {
 			for _, k := range kinds {
-				grow(append(h[:len(h):len(h)], k))
+				grow(append(slices.Clip(h), k))
 			}
 		}
 	}

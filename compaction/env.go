@@ -56,12 +56,3 @@ type Stats struct {
 	BytesWritten int64 // the outputs' files
 	Parts        int   // how many goroutines shared the job
 }
-
-func (s *Stats) plus(t *Stats) {
-	s.In.plus(t.In)
-	s.Out.plus(t.Out)
-	s.Drops.plus(&t.Drops)
-	s.BytesRead += t.BytesRead
-	s.BytesWritten += t.BytesWritten
-	s.Parts += t.Parts
-}

@@ -67,7 +67,7 @@ func Pick(v *manifest.Version, o Options, s State) *Job {
 func (p *picker) due() []int {
 	var score [manifest.NumLevels]float64
 	var levels []int
-	for level := 0; level < lastLevel; level++ {
+	for level := range lastLevel {
 		if score[level] = p.score(level); score[level] >= 1 {
 			levels = append(levels, level)
 		}

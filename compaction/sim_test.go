@@ -269,7 +269,7 @@ func TestSimulatedLoads(t *testing.T) {
 		{"descending", func(_ *rand.Rand, i uint64) (uint64, bool) { return n - i, false }, 1},
 		{"overwrite", func(r *rand.Rand, _ uint64) (uint64, bool) { return 1 + r.Uint64N(n/10), false }, 8},
 		{"one hot key in ten", func(r *rand.Rand, i uint64) (uint64, bool) {
-			return 1 + r.Uint64N(1<<(6+34*uint64(min(1, i%10)))), false
+			return 1 + r.Uint64N(1<<(6+34*min(1, i%10))), false
 		}, 10},
 		{"deletes", func(r *rand.Rand, _ uint64) (uint64, bool) { return 1 + r.Uint64N(n/4), r.IntN(2) == 0 }, 8},
 		{"queue", func(_ *rand.Rand, i uint64) (uint64, bool) { return 1 + i/2 - (i%2)*min(i/2, 500), i%2 == 1 }, 4},

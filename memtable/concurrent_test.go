@@ -92,7 +92,7 @@ func (h *history) checkTurns(rng *rand.Rand) error {
 	}
 	for range 200 {
 		at, back := it.Key().Clone(), rng.IntN(2) == 0
-		ok := false
+		var ok bool
 		if back {
 			ok = it.Prev()
 		} else {

@@ -165,14 +165,18 @@ func BenchmarkOpen(b *testing.B) {
 		buf := make([]byte, 116)
 		for i := range benchEntries {
 			user, value := benchPair(buf, r, i)
-			w.Add(key.Make(user, uint64(i), key.Set), value)
+			if err := w.Add(key.Make(user, uint64(i), key.Set), value); err != nil {
+				b.Fatal(err)
+			}
 		}
 		info, err := w.Finish()
 		if err != nil {
 			b.Fatal(err)
 		}
 		data := make([]byte, info.Size)
-		f.ReadAt(data, 0)
+		if _, err := f.ReadAt(data, 0); err != nil {
+			b.Fatal(err)
+		}
 		return data, info
 	}()
 	b.ReportAllocs()

@@ -158,7 +158,7 @@ func TestEveryBitFlipInTheFilterIsNoticed(t *testing.T) {
 func TestTruncatedZeroedAndLengthenedTables(t *testing.T) {
 	data, info, es, ranges := everyBlockKind(t)
 	for _, o := range []ReaderOptions{{}, {ID: testID, Size: int64(info.Size), TailOff: int64(info.TailOff)}} {
-		for n := range len(data) {
+		for n := range data {
 			if !readDamaged(t, fmt.Sprintf("cut to %d bytes", n), data[:n], o, es, ranges) {
 				t.Fatalf("cut to %d bytes: nothing noticed it", n)
 			}
@@ -287,10 +287,10 @@ func TestUnknownParts(t *testing.T) {
 	}
 
 	p := Properties{Entries: 1, Kinds: 1 << 40}
-	if got, err := decodeProperties(p.appendTo(nil)); err != nil || got.Kinds != p.Kinds {
+	if got, err := decodeProperties(p.encode()); err != nil || got.Kinds != p.Kinds {
 		t.Errorf("properties with an unknown kind: %+v, %v", got, err)
 	}
-	unknownTag := append(p.appendTo(nil), 100, 3, 'x', 'y', 'z')
+	unknownTag := append(p.encode(), 100, 3, 'x', 'y', 'z')
 	if got, err := decodeProperties(unknownTag); err != nil || got.Entries != 1 {
 		t.Errorf("properties with an unknown tag: %+v, %v", got, err)
 	}

@@ -33,7 +33,7 @@ func TestIndexFindEqualsModel(t *testing.T) {
 		for _, s := range seps {
 			w.add(s.k.User, s.k.Trailer, 100)
 		}
-		x, err := decodeIndex(w.appendTo(nil), uint64(100*len(seps)))
+		x, err := decodeIndex(w.encode(), uint64(100*len(seps)))
 		if err != nil {
 			t.Fatalf("%v: %v", seps, err)
 		}
@@ -62,7 +62,7 @@ func TestIndexOfAHugeTable(t *testing.T) {
 	for i := range 9 {
 		w.add([]byte{byte(i)}, 0, maxBlockLen)
 	}
-	x, err := decodeIndex(w.appendTo(nil), 9*maxBlockLen)
+	x, err := decodeIndex(w.encode(), 9*maxBlockLen)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func FuzzPatchedTable(f *testing.F) {
 	data, _, _, _ := everyBlockKind(f)
 	r := openBytes(f, data, ReaderOptions{})
 	f.Add([]byte{})
-	for off := range len(data) {
+	for off := range data {
 		f.Add(binary.LittleEndian.AppendUint16([]byte{0xff}, uint16(off)))
 	}
 	blocks := []Handle{r.footer.filter, r.footer.index, r.footer.rangeDel, r.footer.properties}
@@ -133,7 +133,7 @@ func FuzzIndex(f *testing.F) {
 	w.add([]byte("prefix-many"), 5<<8, 100)
 	w.add([]byte("prefix-many"), 3<<8, 100)
 	w.add([]byte("prefix-z"), 0, 100)
-	f.Add(w.appendTo(nil), uint64(400), []byte("prefix-many"), uint64(4<<8))
+	f.Add(w.encode(), uint64(400), []byte("prefix-many"), uint64(4<<8))
 	f.Add([]byte{0xff, 0xff, 0xff, 0x0f, 0}, uint64(0), []byte{}, uint64(0))
 	f.Fuzz(func(t *testing.T, body []byte, dataLen uint64, user []byte, trailer uint64) {
 		var x *index
@@ -158,14 +158,14 @@ func FuzzIndex(f *testing.F) {
 // the same.
 func FuzzProperties(f *testing.F) {
 	p := Properties{Entries: 3, MaxSeq: 9, Kinds: 3, Smallest: key.Make([]byte("a"), 1, key.Set), Largest: key.Make(nil, 2, key.Set), FilterBits: 10, Sum: 1 << 63}
-	f.Add(p.appendTo(nil))
+	f.Add(p.encode())
 	f.Fuzz(func(t *testing.T, body []byte) {
 		p, err := decodeProperties(body)
 		if err != nil {
 			return
 		}
-		again, err := decodeProperties(p.appendTo(nil))
-		if err != nil || !bytes.Equal(again.appendTo(nil), p.appendTo(nil)) {
+		again, err := decodeProperties(p.encode())
+		if err != nil || !bytes.Equal(again.encode(), p.encode()) {
 			t.Fatalf("%+v became %+v (%v)", p, again, err)
 		}
 	})

@@ -68,8 +68,9 @@ func (w *indexWriter) key(i int) []byte {
 // size returns about what the body will take.
 func (w *indexWriter) size() int { return len(w.keys) + 4*len(w.entries) }
 
-// appendTo appends the body to dst.
-func (w *indexWriter) appendTo(dst []byte) []byte {
+// encode returns the body.
+func (w *indexWriter) encode() []byte {
+	var dst []byte
 	dst = binary.AppendUvarint(dst, uint64(len(w.entries)))
 	skip := w.commonPrefix()
 	dst = coding.AppendBytes(dst, w.keys[:skip])

@@ -72,8 +72,9 @@ func (p *Properties) numbers() [tagSmallest]*uint64 {
 	}
 }
 
-// appendTo appends the body to dst.
-func (p *Properties) appendTo(dst []byte) []byte {
+// encode returns the body.
+func (p *Properties) encode() []byte {
+	var dst []byte
 	for tag, n := range p.numbers() {
 		if n != nil {
 			dst = appendNumber(dst, uint64(tag), *n)

@@ -225,7 +225,7 @@ func TestGetDoesNotAllocate(t *testing.T) {
 					t.Fatal(ok, err)
 				}
 			}
-			for range len(es) {
+			for range es {
 				get()
 			}
 			if n := testing.AllocsPerRun(2000, get); n != 0 {
@@ -318,9 +318,7 @@ func TestConcurrentReaders(t *testing.T) {
 	r := openBytes(t, data, ReaderOptions{Cache: cache.New(100 << 10)})
 	var wg sync.WaitGroup
 	for g := range 4 {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			for i := g; i < len(es); i += 37 {
 				checkGet(t, r, es, es[i].k.User, key.MaxSeq)
 			}
@@ -331,7 +329,7 @@ func TestConcurrentReaders(t *testing.T) {
 				checkAt(t, it, ok, es, i, "Next")
 				i++
 			}
-		}()
+		})
 	}
 	wg.Wait()
 	if m := r.cache.Metrics(); m.Used != m.Blocks {

@@ -54,7 +54,7 @@ func (w *Writer) writeTail(ft *footer) (filter []byte, err error) {
 			return nil, err
 		}
 	}
-	if ft.index, err = w.writeBlock(w.index.appendTo(nil), roleIndex, w.o.Compression); err != nil {
+	if ft.index, err = w.writeBlock(w.index.encode(), roleIndex, w.o.Compression); err != nil {
 		return nil, err
 	}
 	ft.rangeDel = Handle{Off: w.off}
@@ -63,7 +63,7 @@ func (w *Writer) writeTail(ft *footer) (filter []byte, err error) {
 			return nil, err
 		}
 	}
-	ft.properties, err = w.writeBlock(w.props.appendTo(nil), roleProperties, w.o.Compression)
+	ft.properties, err = w.writeBlock(w.props.encode(), roleProperties, w.o.Compression)
 	return filter, err
 }
 

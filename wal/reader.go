@@ -2,6 +2,7 @@ package wal
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -53,8 +54,9 @@ func NewReader(f vfs.File, name string, num uint64) (*Reader, error) {
 // isVerdict reports whether err speaks of the log's contents, and not of a
 // failure to read them.
 func isVerdict(err error) bool {
-	_, corrupt := err.(*key.CorruptionError)
-	return corrupt || err == io.EOF
+	corruptionError := &key.CorruptionError{}
+	corrupt := errors.As(err, &corruptionError)
+	return corrupt || errors.Is(err, io.EOF)
 }
 
 // first reads the log header.

@@ -132,7 +132,7 @@ func (p *replay) records(num uint64, r *Reader) error {
 	limit, limited := p.limits[num]
 	for {
 		payload, err := r.Next()
-		if err == io.EOF || err == nil && limited && r.Tail().End > limit {
+		if errors.Is(err, io.EOF) || err == nil && limited && r.Tail().End > limit {
 			return nil
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package wal
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 
@@ -49,7 +50,7 @@ func (w *window) load(off int64, n int) error {
 	got, err := w.f.ReadAt(w.buf, off)
 	if got < want {
 		w.buf = w.buf[:0]
-		if err == nil || err == io.EOF {
+		if err == nil || errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		return fmt.Errorf("read %d bytes at offset %d: %w", want, off, err)

@@ -258,9 +258,7 @@ func TestConcurrentUse(t *testing.T) {
 	c := New(2 << 20)
 	var wg sync.WaitGroup
 	for g := range 4 {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(g), 2))
 			for range 5000 {
 				table, off := r.Uint64N(3), r.Uint64N(1000)
@@ -272,7 +270,7 @@ func TestConcurrentUse(t *testing.T) {
 					c.EvictTable(table)
 				}
 			}
-		}()
+		})
 	}
 	wg.Wait()
 	if m := c.Metrics(); m.Used != m.Blocks {

@@ -49,7 +49,7 @@ func readCurrent(fsys vfs.FS, dir string) (uint64, error) {
 	defer f.Close()
 	buf := make([]byte, maxCurrent)
 	n, err := f.ReadAt(buf, 0)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, fmt.Errorf("sift: read %s: %w", currentName, err)
 	}
 	return parseCurrent(string(buf[:n]))

@@ -130,7 +130,7 @@ func TestNoCurrent(t *testing.T) {
 // A failure up to the rename leaves CURRENT as it was and no temporary file; one
 // in or after the rename is in doubt, and leaves one name or the other.
 func TestSetCurrentFailures(t *testing.T) {
-	const old, new = "MANIFEST-000001\n", "MANIFEST-000002\n"
+	const old, next = "MANIFEST-000001\n", "MANIFEST-000002\n"
 	for _, f := range faults {
 		for n := 1; ; n++ {
 			m := newDir(t)
@@ -156,7 +156,7 @@ func TestSetCurrentFailures(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 			got := get(t, m.Crash(0, 0), currentName)
-			if got != old && !(inDoubt && got == new) {
+			if got != old && !(inDoubt && got == next) {
 				t.Errorf("%s: CURRENT holds %q", what, got)
 			}
 			if _, err := m.Stat(Path("db", CurrentTemp, 0)); err == nil && !inDoubt {

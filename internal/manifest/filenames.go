@@ -54,8 +54,9 @@ func name(kind FileKind, num uint64) string {
 		return digits(num) + logSuffix
 	case Table:
 		return digits(num) + tableSuffix
+	default:
+		panic(fmt.Sprintf("BUG: no name for file kind %d", kind))
 	}
-	panic(fmt.Sprintf("BUG: no name for file kind %d", kind))
 }
 
 func digits(num uint64) string { return fmt.Sprintf("%06d", num) }

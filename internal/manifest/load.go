@@ -62,10 +62,10 @@ func readEdits(f vfs.File, path string, num uint64) (*State, error) {
 	for n := 0; ; n++ {
 		offset := r.Tail().End
 		record, err := r.Next()
-		if err == io.EOF && n > 0 {
+		if errors.Is(err, io.EOF) && n > 0 {
 			break
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil, key.Corruptf(path, offset, "the first edit is missing, which was durable before %s named the file; "+
 				"restore the file, or repair the database", currentName)
 		}

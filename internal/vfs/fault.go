@@ -103,8 +103,9 @@ func (k OpKind) skippable() bool {
 	switch k {
 	case OpRename, OpRemove, OpLink, OpMkdirAll, OpSyncDir, OpAppend, OpSkip, OpSync, OpAllocate, OpTruncate:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // opError wraps an injected error as the real one would be. io.EOF stays bare,

@@ -153,10 +153,8 @@ func TestFaultAnswers(t *testing.T) {
 				}
 				return nil
 			})
-			failed := false
-			if file, err := f.Create("a"); err != nil {
-				failed = true
-			} else {
+			failed := true
+			if file, err := f.Create("a"); err == nil {
 				failed = errors.Join(file.Append([]byte("hello")), file.Close(), f.Rename("a", "b")) != nil
 				if c.kind == vfs.OpAppend {
 					must(t, m.Rename("b", "a"))

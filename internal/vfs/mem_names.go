@@ -64,7 +64,7 @@ func (d *directory) change(op nameOp) {
 
 func (d *directory) add(name string, n *inode)      { d.change(nameOp{add: name, node: n}) }
 func (d *directory) remove(name string)             { d.change(nameOp{drop: name}) }
-func (d *directory) move(old, new string, n *inode) { d.change(nameOp{drop: old, add: new, node: n}) }
+func (d *directory) move(from, to string, n *inode) { d.change(nameOp{drop: from, add: to, node: n}) }
 
 // sync makes the operations up to number upTo durable.
 func (d *directory) sync(upTo uint64) {

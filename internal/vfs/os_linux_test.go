@@ -37,7 +37,7 @@ func asNobody(t *testing.T, f func()) {
 
 // setfsuid reports failure only by a second call.
 func setfsuid(uid uintptr) error {
-	syscall.RawSyscall(syscall.SYS_SETFSUID, uid, 0, 0)
+	_, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, uid, 0, 0)
 	if now, _, _ := syscall.RawSyscall(syscall.SYS_SETFSUID, ^uintptr(0), 0, 0); now != uid {
 		return fmt.Errorf("setfsuid(%d) left %d", uid, now)
 	}
