@@ -41,7 +41,7 @@ func TestChild(t *testing.T) {
 
 // say writes one line for the parent.
 func say(format string, args ...any) {
-	fmt.Printf(childMark+format+"\n", args...)
+	fmt.Fprintf(os.Stdout, childMark+format+"\n", args...)
 }
 
 // A child is a running child process.

@@ -16,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"syscall"
 	"testing"
@@ -229,7 +230,7 @@ func (r *faultRun) healthy(disk *vfs.Mem, allowed func(*faultKey, string) bool) 
 // faultOutcome runs one case in a bubble of its own.
 func faultOutcome(t *testing.T, plan *faultPlan) (err error) {
 	if *faultTrace {
-		fmt.Println(plan)
+		fmt.Fprintln(os.Stderr, plan)
 	}
 	defer watchdog(time.Minute, plan.String)()
 	synctest.Test(t, func(*testing.T) {

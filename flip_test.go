@@ -174,7 +174,7 @@ func typed(err error, damaged string) error {
 	case !errors.As(err, &c):
 		return fmt.Errorf("not a typed error: %w", err)
 	}
-	for _, name := range strings.Fields(damaged) {
+	for name := range strings.FieldsSeq(damaged) {
 		if strings.HasPrefix(name, "MANIFEST") && c.File != "" || strings.Contains(err.Error(), name) {
 			return nil
 		}

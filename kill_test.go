@@ -11,13 +11,14 @@
 package sift_test
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -116,13 +117,12 @@ func (r *killRun) stopped(c *child) {
 
 // heard books one line of the child.
 func (r *killRun) heard(round int, line string) {
-	var n int
+	word, number, _ := strings.Cut(line, " ")
+	n, err := strconv.Atoi(number)
 	switch {
-	case bytes.HasPrefix([]byte(line), []byte("open ")):
-		fmt.Sscanf(line, "open %d", &n)
+	case err == nil && word == "open":
 		r.recovered(n)
-	case bytes.HasPrefix([]byte(line), []byte("ack ")):
-		fmt.Sscanf(line, "ack %d", &n)
+	case err == nil && word == "ack":
 		r.begin(round, n)
 		r.acked = n
 	default:

@@ -70,10 +70,9 @@ func (m *model) forget(commits []int) {
 
 // get is the value of a key after commit n.
 func (m *model) get(key string, n int) (string, bool) {
-	vs := m.versions[key]
-	for i := len(vs) - 1; i >= 0; i-- {
-		if vs[i].commit <= n {
-			return vs[i].value, !vs[i].deleted
+	for _, v := range slices.Backward(m.versions[key]) {
+		if v.commit <= n {
+			return v.value, !v.deleted
 		}
 	}
 	return "", false
@@ -83,12 +82,12 @@ func (m *model) get(key string, n int) (string, bool) {
 func (m *model) at(n int, without ...int) view {
 	var v view
 	for key, vs := range m.versions {
-		for i := len(vs) - 1; i >= 0; i-- {
-			if vs[i].commit > n || slices.Contains(without, vs[i].commit) {
+		for _, last := range slices.Backward(vs) {
+			if last.commit > n || slices.Contains(without, last.commit) {
 				continue
 			}
-			if !vs[i].deleted {
-				v = append(v, pair{key, vs[i].value})
+			if !last.deleted {
+				v = append(v, pair{key, last.value})
 			}
 			break
 		}
