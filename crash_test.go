@@ -129,6 +129,9 @@ func (c *crashRun) generation(image *crashImage) (*crashImage, error) {
 		closed := db.Close()
 		if closed == nil && err == nil && c.image.Load() == nil {
 			c.durable.Store(c.kept.Load())
+			if !plan.faulted.Load() {
+				err = sealed(plan.disk.Crash(0, 1))
+			}
 		}
 		if err == nil && !plan.faulted.Load() {
 			err = closed
