@@ -39,7 +39,7 @@ func (f *Fault) Calls() uint64 { return f.calls.Load() }
 // Skip is a hook's answer: the call is not made and reported as done. A call
 // with a result (Create, Open, Stat and the like) cannot be skipped and fails.
 // Skipping the syncs of a file that follow a failed one is what some systems do.
-var Skip = errors.New("vfs: skip this call")
+var Skip = errors.New("vfs: skip this call") //nolint:revive,staticcheck // an answer of a hook, as fs.SkipDir is
 
 type done struct{ err error }
 
