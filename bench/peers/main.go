@@ -92,13 +92,27 @@ func parse(args []string, stdout, stderr io.Writer) (*comparison, error) {
 		return nil, usageError{err}
 	}
 	if *quick {
-		c.pairs, c.lookups, c.rounds = c.pairs/10, c.lookups/10, 1
+		c.hurry(set)
 	}
 	c.engines = engineNames()
 	if *engines != "all" {
 		c.engines = strings.Split(*engines, ",")
 	}
 	return c, c.validate(set.Args())
+}
+
+// hurry makes a run short, but for what was asked for.
+func (c *comparison) hurry(set *flag.FlagSet) {
+	given := make(map[string]bool)
+	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for name, p := range map[string]*int{"n": &c.pairs, "lookups": &c.lookups} {
+		if !given[name] {
+			*p /= 10
+		}
+	}
+	if !given["rounds"] {
+		c.rounds = 1
+	}
 }
 
 func (c *comparison) validate(rest []string) error {

@@ -90,6 +90,14 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A quick run is a tenth and one round, but for what is asked for.
+func TestQuick(t *testing.T) {
+	c, err := parse([]string{"-quick", "-lookups=777"}, nil, nil)
+	if err != nil || c.pairs != 100_000 || c.lookups != 777 || c.rounds != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
 // Medians, spreads and ratios, where both more and less may be better.
 func TestFigures(t *testing.T) {
 	if got, want := spreadOf([]float64{5, 1, 3}), (spread{1, 3, 5}); got != want {
