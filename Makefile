@@ -20,12 +20,17 @@ fmt: ## format all code
 fuzz-short: ## every decoder, a few seconds each
 	.ci/run fuzz
 
-# How many histories the crash tests try; -count=1 since they draw new ones.
-CRASH_ROUNDS ?= 200
+# The long forms take hours in all and may be stopped at any time: the ledger
+# folder keeps what has passed.
+CRASH_SEEDS ?= 5000
+KILL_ROUNDS ?= 100
 
-crash: ## crash, fault and damage tests, longer than in an ordinary run
-	go test -count=1 -run 'Crash|Kill|Fault|Damage|Corrupt' ./...
-	go test -count=1 -run Crash ./wal -args -crash-rounds=$(CRASH_ROUNDS)
+crash: ## power cuts, kills, faults and damage, in their long forms
+	go test -count=1 -timeout 0 -run '^TestCrash$$' . -crash.count=$(CRASH_SEEDS) -long.ledger=ledger/crash
+	go test -count=1 -timeout 0 -run '^TestKill$$' . -kill.rounds=$(KILL_ROUNDS)
+	go test -count=1 -timeout 0 -run '^TestFault$$' . -fault.all -long.ledger=ledger/fault
+	go test -count=1 -timeout 0 -run '^TestFlip' . -flip.all
+	go test -count=1 -timeout 0 -run Crash ./wal -crash-rounds=$(CRASH_SEEDS)
 
 BENCH ?= .
 COUNT ?= 10
