@@ -65,6 +65,10 @@ func TestPathsAgree(t *testing.T) {
 			}
 		}
 	}
+	for _, bits := range []float64{9.5, 10, 12} { // fingerprints of 8 bits among them
+		f := open(t, buildExactly(t, Fuse, bits, randomHashes(1, 30_000)))
+		assertPathsAgree(t, f, append(randomHashes(1, 30_000), randomHashes(2, effort(100_000))...))
+	}
 	f := open(t, build(t, Blocked, 10, randomHashes(1, 1000)))
 	for n := range 70 {
 		assertPathsAgree(t, f, randomHashes(uint64(n), n))

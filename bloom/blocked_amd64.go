@@ -3,7 +3,7 @@
 package bloom
 
 // mayContain is mayContainGo for a filter that is not nil, in assembly where
-// the filter is blocked and the processor has AVX2.
+// the filter is blocked and the processor has AVX2, or a fuse filter of 8 bits.
 //
 //go:noescape
 func mayContain(f *Filter, h uint64) bool

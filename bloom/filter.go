@@ -4,10 +4,14 @@ package bloom
 // by many goroutines. A nil Filter and the zero Filter answer "maybe" to
 // everything, as a table without a filter must.
 type Filter struct {
-	body  []byte // lines or words, little-endian, without the header
-	lines uint64 // of a blocked filter that the assembly can probe, else 0
-	lanes uint8  // its probes
-	mask  uint16
+	body []byte // lines or words, little-endian, without the header
+
+	// What the assembly needs, 0 for filters that it does not probe.
+	lines   uint64 // of a blocked filter
+	lanes   uint8  // its probes
+	mask    uint16 // its probes as bits
+	span    uint64 // of a fuse filter of 8 bits: slots but for two segments
+	segment uint64 // its slots in a segment
 
 	header
 }
@@ -39,8 +43,12 @@ func Open(data []byte) (*Filter, error) {
 		return nil, err
 	}
 	f := &Filter{body: body, header: h}
-	if h.kind == Blocked && hasAVX2 {
+	switch {
+	case h.kind == Blocked && hasAVX2:
 		f.lines, f.lanes, f.mask = h.units, h.probes, 1<<h.probes-1
+	case h.kind == Fuse && h.probes == 8 && h.n > 0:
+		f.segment = 1 << h.param
+		f.span = h.units - 2*f.segment
 	}
 	return f, nil
 }

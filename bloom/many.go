@@ -25,7 +25,7 @@ func MayContainMany(filters []*Filter, h uint64, out []bool) {
 	}
 	for i, f := range filters {
 		if f != nil && f.lines == 0 {
-			out[i] = mayContainGo(f, h)
+			out[i] = mayContain(f, h)
 		}
 	}
 }
