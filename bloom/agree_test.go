@@ -1,6 +1,7 @@
 package bloom
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -72,6 +73,25 @@ func TestPathsAgree(t *testing.T) {
 	f := open(t, build(t, Blocked, 10, randomHashes(1, 1000)))
 	for n := range 70 {
 		assertPathsAgree(t, f, randomHashes(uint64(n), n))
+	}
+}
+
+// Whatever bytes a header without keys comes with, the answer is "no".
+func TestPathsAgreeWithoutKeys(t *testing.T) {
+	for _, kind := range allKinds {
+		data := buildExactly(t, kind, 9.5, randomHashes(1, 30_000))
+		clear(data[24:32]) // n
+		if kind < Fuse {
+			clear(data[headerSize:])
+		}
+		binary.LittleEndian.PutUint32(data[crcOffset:], checksum(data))
+		f := open(t, data)
+		assertPathsAgree(t, f, randomHashes(1, 1000))
+		for _, h := range randomHashes(1, 1000) {
+			if f.MayContain(h) {
+				t.Fatalf("%v filter without keys knows %#x", kind, h)
+			}
+		}
 	}
 }
 
