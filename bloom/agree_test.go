@@ -79,7 +79,7 @@ func TestPathsAgree(t *testing.T) {
 // Whatever bytes a header without keys comes with, the answer is "no".
 func TestPathsAgreeWithoutKeys(t *testing.T) {
 	for _, kind := range allKinds {
-		data := buildExactly(t, kind, 9.5, randomHashes(1, 30_000))
+		data := buildExactly(t, kind, 10, randomHashes(1, 30_000))
 		clear(data[24:32]) // n
 		if kind < Fuse {
 			clear(data[headerSize:])
