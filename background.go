@@ -32,28 +32,40 @@ func (db *DB) startLocked(job *compaction.Job) {
 	db.jobs[job] = struct{}{}
 	db.work.Go(func() {
 		err := db.compact(job)
-		db.finish(job, err)
-		if err != nil && db.ctx.Err() == nil {
+		if wait := db.finish(job, err); wait > 0 {
 			db.failed("compaction", err)
-			db.compactPause.wait(db.ctx, nil)
+			pause(db.ctx, wait, nil)
 			db.resume()
 		}
 		db.schedule()
 	})
 }
 
-// finish takes a job off the running ones and records how it ended.
-func (db *DB) finish(job *compaction.Job, err error) {
+// finish takes a job off the running ones and records how it ended. After a
+// failure it returns how long to pause.
+func (db *DB) finish(job *compaction.Job, err error) time.Duration {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	delete(db.jobs, job)
-	if db.ctx.Err() == nil {
-		db.compactErr = err
-		db.paused = db.paused || err != nil
-		if err == nil {
-			db.compactPause.reset()
-		}
+	db.changed.Broadcast()
+	if db.ctx.Err() != nil {
+		return 0
 	}
+	db.compactErr = err
+	if err == nil {
+		db.compactPause.reset()
+		return 0
+	}
+	db.paused = true
+	return db.compactPause.next()
+}
+
+// ended takes a job that Compact ran off the running ones. If it failed, that is
+// its caller's business.
+func (db *DB) ended(job *compaction.Job) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	delete(db.jobs, job)
 	db.changed.Broadcast()
 }
 
@@ -117,15 +129,14 @@ func (db *DB) Compact(lo, hi []byte) error {
 			return err
 		}
 		err = db.compact(job)
-		db.finish(job, err)
+		db.ended(job)
+		db.schedule()
+		if err != nil && db.closed.Load() {
+			return ErrClosed
+		}
 		if err != nil {
-			db.resume()
-			if db.closed.Load() {
-				return ErrClosed
-			}
 			return err
 		}
-		db.schedule()
 	}
 }
 
@@ -174,20 +185,24 @@ func newTableID() uint64 {
 }
 
 // A backoff is the pause before work that failed is tried again: a second, then
-// twice as long each time, up to a limit.
-type backoff struct{ next time.Duration }
+// twice as long each time, up to a limit. It is not safe for concurrent use.
+type backoff struct{ last time.Duration }
 
 const (
 	firstPause = time.Second
 	lastPause  = 8 * time.Second
 )
 
-func (b *backoff) reset() { b.next = 0 }
+func (b *backoff) reset() { b.last = 0 }
 
-// wait waits, or returns at the end of ctx, or when something comes out of now.
-func (b *backoff) wait(ctx context.Context, now <-chan struct{}) {
-	d := max(b.next, firstPause)
-	b.next = min(2*d, lastPause)
+// next returns how long to pause this time.
+func (b *backoff) next() time.Duration {
+	b.last = min(max(2*b.last, firstPause), lastPause)
+	return b.last
+}
+
+// pause waits for d, or until ctx ends, or something comes out of now.
+func pause(ctx context.Context, d time.Duration, now <-chan struct{}) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -65,7 +65,6 @@ func (op *opening) publish() error {
 	for _, t := range op.version.All() {
 		op.born[t.Num] = op.serial + 1
 	}
-	op.setOlderLogsLocked()
 	op.installLocked(op.memTablesLocked(), op.version)
 	op.setDelayLocked()
 	return nil

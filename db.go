@@ -48,8 +48,6 @@ type DB struct {
 	owed     time.Duration
 	delay    atomic.Int64 // of writers, ns a MiB; see slowDown
 
-	olderLogs atomic.Pointer[[]*logFile]
-
 	// installMu makes manifest edits and the versions that follow from them one
 	// line.
 	installMu sync.Mutex

@@ -21,6 +21,7 @@
 // Read these files in this order; together they are the read path:
 //
 //	get.go                        the walk, from top to bottom
+//	read_state.go                 what a reader sees, pinned without a lock
 //	memtable/memtable.go          the newest writes, found by hash
 //	internal/manifest/lookup.go   which tables may hold the key
 //	bloom/filter.go               which of them surely do not

@@ -73,7 +73,7 @@ func (db *DB) waitFlushed(l *logFile) error {
 // closes. A failed flush is tried again, after a growing pause.
 func (db *DB) flusher() {
 	defer db.work.Done()
-	var pause backoff
+	var tries backoff
 	for {
 		m, ok := db.nextFlush()
 		if !ok {
@@ -85,11 +85,11 @@ func (db *DB) flusher() {
 		}
 		db.setFlushErr(err)
 		if err == nil {
-			pause.reset()
+			tries.reset()
 			continue
 		}
 		db.failed("flush", err)
-		pause.wait(db.ctx, db.retryFlush)
+		pause(db.ctx, tries.next(), db.retryFlush)
 	}
 }
 

@@ -30,7 +30,6 @@ func (db *DB) install(edit *manifest.Edit, also func()) error {
 	also()
 	old := db.version
 	db.version = next
-	db.setOlderLogsLocked()
 	db.installLocked(db.memTablesLocked(), next)
 	db.noteTablesLocked(old, edit)
 	db.setDelayLocked()

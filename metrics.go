@@ -137,7 +137,7 @@ func (c *stallCounters) add(d time.Duration) {
 }
 
 // Metrics returns the figures of this moment. On a closed database the counters
-// are those at its end and the rest is zero.
+// are those at its end, and levels, memtables and filters are zero.
 func (db *DB) Metrics() Metrics {
 	var m Metrics
 	if p, ok := db.pin(); ok {

@@ -115,6 +115,9 @@ func (db *DB) drained() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.dropDrainedLocked()
+	if db.closed.Load() {
+		db.changed.Broadcast() // Close waits for calls, not for iterators
+	}
 }
 
 // dropDrainedLocked forgets drained states and hands the files that only they

@@ -1,6 +1,7 @@
 package sift
 
 import (
+	"errors"
 	"slices"
 	"sync/atomic"
 )
@@ -37,6 +38,9 @@ func (s *Snapshot) AppendGet(dst, key []byte) ([]byte, error) {
 		return dst, ErrReleased
 	}
 	v, ok, err := s.db.lookup(dst, key, s.seq)
+	if s.released.Load() {
+		return dst, ErrReleased // meanwhile: what it saw may be gone
+	}
 	return getResult(dst, v, ok, err)
 }
 
@@ -46,6 +50,9 @@ func (s *Snapshot) Has(key []byte) (bool, error) {
 		return false, ErrReleased
 	}
 	_, ok, err := s.db.lookup(nil, key, s.seq)
+	if s.released.Load() {
+		return false, ErrReleased
+	}
 	return ok, err
 }
 
@@ -55,7 +62,11 @@ func (s *Snapshot) NewIter(o *IterOptions) (*Iterator, error) {
 	if s.released.Load() {
 		return nil, ErrReleased
 	}
-	return s.db.newIter(o, s.seq)
+	it, err := s.db.newIter(o, s.seq)
+	if err == nil && s.released.Load() {
+		return nil, errors.Join(ErrReleased, it.Close())
+	}
+	return it, err
 }
 
 // Close releases the snapshot. Closing it again does nothing.

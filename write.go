@@ -1,7 +1,6 @@
 package sift
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,6 +37,9 @@ type logFile struct {
 func (l *logFile) finish() error {
 	if l.flushed.Load() {
 		return nil
+	}
+	if l.Err() != nil { // an append failed: without a seal, but durable
+		return errors.Join(l.SyncAll(), l.Abandon())
 	}
 	return errors.Join(l.Trim(), l.Close())
 }
@@ -156,19 +158,8 @@ func insert(m *memtable.MemTable, rep []byte) error {
 }
 
 // syncLog makes a log durable up to end. The log sees to it that those before it
-// are durable first: what is acknowledged must not lie behind a hole. Where an
-// append to one of those failed, its memtable's table takes its place.
+// are durable first: what is acknowledged must not lie behind a hole.
 func (db *DB) syncLog(log *logFile, end int64) error {
-	for _, l := range *db.olderLogs.Load() {
-		if l == log {
-			break
-		}
-		if l.Err() != nil {
-			if err := db.waitFlushed(l); err != nil {
-				return err
-			}
-		}
-	}
 	err := log.Sync(end)
 	if err == nil || log.flushed.Load() {
 		return nil
@@ -285,7 +276,6 @@ func (db *DB) rotate() error {
 	defer db.mu.Unlock()
 	db.waiting = append(db.waiting, db.mem)
 	db.mem = fresh
-	db.setOlderLogsLocked()
 	db.installLocked(db.memTablesLocked(), db.version)
 	return nil
 }
@@ -299,16 +289,6 @@ func (db *DB) memTablesLocked() []*memtable.MemTable {
 		ms = append(ms, v.MemTable)
 	}
 	return ms
-}
-
-// setOlderLogsLocked publishes the logs that must be synced before a sync of the
-// current one is acknowledged. It needs db.mu.
-func (db *DB) setOlderLogsLocked() {
-	logs := make([]*logFile, len(db.waiting))
-	for i, m := range db.waiting {
-		logs[i] = m.log
-	}
-	db.olderLogs.Store(&logs)
 }
 
 // newLog creates a log. Its name is durable once a sync of it is; until then only
@@ -343,7 +323,7 @@ func (db *DB) slowDown(n int) {
 		return
 	}
 	start := time.Now()
-	sleep(db.ctx, db.owed)
+	pause(db.ctx, min(db.owed, maxSleep), nil)
 	db.owed = 0
 	db.stalls.add(time.Since(start))
 }
@@ -357,16 +337,6 @@ const (
 	// maxSleep bounds one wait, and so what one write can feel of it.
 	maxSleep = 10 * time.Millisecond
 )
-
-// sleep waits for d, at most maxSleep, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(min(d, maxSleep))
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
 
 // setDelayLocked computes the writers' delay from the present level 0. It needs
 // db.mu.

@@ -298,7 +298,7 @@ func crashUnderLoad(t *testing.T, rng *rand.Rand) {
 		commit.Lock()
 		defer commit.Unlock()
 		clone := *s
-		clone.fs = s.fs.Crash([]int{0, 0, 50, 90}[s.rng.IntN(4)], s.rng.Uint64())
+		clone.fs = s.fs.Crash([]int{0, 0, 50, 90}[moments.IntN(4)], moments.Uint64())
 		clone.fs.SetLatency(nil)
 		clone.replay(clone.fs, "under load")
 	}

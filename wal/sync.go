@@ -49,13 +49,12 @@ func (g *group) wakeAll() {
 
 // Sync returns once the bytes [0, upTo) survive a power cut; upTo is what
 // Append returned. Concurrent callers share one sync of the file; the first one
-// syncs the directory too. Once the log has failed, Sync returns that failure.
+// syncs the directory too. After a failed append it still serves what was appended
+// before; once a sync has failed it returns that failure, since what it left behind
+// cannot be known.
 func (w *Writer) Sync(upTo int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err != nil {
-		return w.err
-	}
 	return w.sync(upTo)
 }
 
@@ -89,7 +88,7 @@ func (w *Writer) sync(upTo int64) error {
 			g.wait(upTo)
 			continue
 		}
-		if err := w.usable(); err != nil {
+		if err := w.syncable(); err != nil {
 			return err
 		}
 		if g.running {
@@ -106,7 +105,7 @@ func (w *Writer) lead() {
 	g := &w.group
 	// When syncs follow each other without a pause, all records of this one
 	// were written while the last one ran, and no header mentions it yet.
-	if g.durable > w.mark && w.append(typeMark, nil) != nil {
+	if g.durable > w.mark && w.err == nil && w.append(typeMark, nil) != nil {
 		return
 	}
 	g.fence = w.end
@@ -118,7 +117,7 @@ func (w *Writer) lead() {
 	w.mu.Lock()
 	g.running = false
 	if err != nil {
-		_ = w.fail("sync of", err)
+		w.failSync(err)
 	} else {
 		g.durable = g.fence
 		g.named, g.after = true, nil

@@ -48,7 +48,8 @@ type Options struct {
 //  1. durable <= fence <= end, and each is the end of a record, or 0.
 //  2. No record starts in a sector that holds bytes below fence.
 //  3. mark <= durable: a header never promises what no sync has finished.
-//  4. Once err is set nothing is appended or synced, and it never changes.
+//  4. Once err is set nothing is appended, and it never changes. Once syncErr is set
+//     nothing is synced.
 type Writer struct {
 	fs    vfs.FS
 	f     vfs.File
@@ -64,6 +65,7 @@ type Writer struct {
 	reserved int64      // disk space is reserved up to here
 	step     int64      // Options.Preallocate
 	err      error      // the first failure
+	syncErr  error      // of a sync that failed
 	closed   bool       // no handle any more
 	followed bool       // another log follows this one
 	group    group      // see sync.go
@@ -232,6 +234,20 @@ func (w *Writer) fail(what string, err error) error {
 		w.group.wakeAll()
 	}
 	return w.err
+}
+
+// failSync records that a sync failed. w.mu is held.
+func (w *Writer) failSync(err error) {
+	_ = w.fail("sync of", err)
+	w.syncErr = fmt.Errorf("sift: sync of log %s failed: %w", w.name(), err)
+}
+
+// syncable returns why nothing can be made durable any more, or nil. w.mu is held.
+func (w *Writer) syncable() error {
+	if w.syncErr == nil && w.closed {
+		return fmt.Errorf("sift: log %s: %w", w.name(), key.ErrClosed)
+	}
+	return w.syncErr
 }
 
 // usable returns why nothing may be written, or nil. w.mu is held.
