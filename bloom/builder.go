@@ -131,7 +131,16 @@ func (b *Builder) encode() ([]byte, error) {
 	if b.over {
 		return nil, ErrMemoryLimit
 	}
-	h, size := b.design()
+	data, err := b.encodeAs(b.design())
+	if errors.Is(err, errUnsolvable) {
+		// Someone chose keys against the seeds. They shall not stop a flush.
+		data, err = b.encodeAs(design(Blocked, uint64(b.Len()), b.bitsPerKey))
+	}
+	return data, err
+}
+
+// encodeAs encodes the filter of all keys in the shape of h.
+func (b *Builder) encodeAs(h header, size uint64) ([]byte, error) {
 	if size > maxBody {
 		return nil, errTooLarge
 	}

@@ -5,11 +5,15 @@ import (
 	"slices"
 )
 
-// errPeel says that no seed led to a fuse filter, which for distinct hashes has
-// a probability far below that of a hardware fault.
-var errPeel = errors.New("bloom: fuse construction failed")
+// errUnsolvable says that no seed led to a filter, which for keys that were not
+// chosen to that end has a probability far below that of a hardware fault.
+var errUnsolvable = errors.New("bloom: no seed solves the filter")
 
-const fuseAttempts = 64
+// seedAttempts is the number of seeds to try. One in twenty fails.
+const seedAttempts = 16
+
+// seed returns the seed of an attempt.
+func seed(attempt int) uint64 { return uint64(attempt+1) * golden64 }
 
 // A peeler builds a fuse filter by peeling: a slot that a single key uses can be
 // set to whatever that key needs, so that key may be decided last and taken out;
@@ -45,8 +49,8 @@ func buildFuse(h *header, body []byte, each func(func([]uint64))) error {
 		slots: make([]fuseSlot, h.units),
 		alone: make([]uint64, h.units+3),
 	}
-	for attempt := range uint64(fuseAttempts) {
-		h.seed = (attempt + 1) * golden64
+	for attempt := range seedAttempts {
+		h.seed = seed(attempt)
 		p.sort(each)
 		if attempt > 0 {
 			p.dropDuplicates()
@@ -58,7 +62,7 @@ func buildFuse(h *header, body []byte, each func(func([]uint64))) error {
 		}
 		clear(p.slots)
 	}
-	return errPeel
+	return errUnsolvable
 }
 
 // sort fills keys in the order of the segments of their first slots.

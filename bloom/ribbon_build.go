@@ -2,15 +2,8 @@ package bloom
 
 import (
 	"encoding/binary"
-	"errors"
 	"math/bits"
 )
-
-// errRibbon says that no seed led to a ribbon filter, which has a probability
-// far below that of a hardware fault.
-var errRibbon = errors.New("bloom: ribbon construction failed")
-
-const ribbonAttempts = 32
 
 // A band is the system of equations of a ribbon filter in echelon form: the
 // equation in row i has its first coefficient there.
@@ -30,8 +23,8 @@ func ribbonPeak(n, blocks uint64) uint64 { return 8*n + 24*ribbonRows*blocks }
 func buildRibbon(h *header, body []byte, each func(func([]uint64))) error {
 	keys := make([]uint64, h.n)
 	rows := make(band, ribbonRows*h.units)
-	for attempt := range uint64(ribbonAttempts) {
-		h.seed = (attempt + 1) * golden64
+	for attempt := range seedAttempts {
+		h.seed = seed(attempt)
 		// Neighbours in the band one after the other: 2 to 3 times as fast.
 		bucketSort(keys, h.units/64+1, each, func(hash uint64) uint64 {
 			return h.equation(hash).start / (64 * ribbonRows)
@@ -42,7 +35,7 @@ func buildRibbon(h *header, body []byte, each func(func([]uint64))) error {
 		}
 		clear(rows)
 	}
-	return errRibbon
+	return errUnsolvable
 }
 
 // eliminate brings the equations of keys into the band. It reports false if two
