@@ -64,15 +64,18 @@ func TestStaticFiltersGiveUp(t *testing.T) {
 // sends to the same slots, with different fingerprints.
 func TestBuilderSurvivesChosenKeys(t *testing.T) {
 	const n = 1000
-	h, _ := shape(Fuse, n, 12)
+	h, _ := shape(Fuse, n, 13)
 	hs := randomHashes(1, n)
+	if f := open(t, build(t, Fuse, 13, hs)); f.kind != Fuse {
+		t.Fatalf("built %v for keys that nobody chose", f.kind)
+	}
 	var at int
 	for attempt := range seedAttempts {
 		h.seed = seed(attempt)
 		hs[at], hs[at+1] = collide(&h, uint64(attempt))
 		at += 2
 	}
-	f := open(t, build(t, Fuse, 12, hs))
+	f := open(t, build(t, Fuse, 13, hs))
 	assertAll(t, f, hs)
 	if f.kind != Blocked {
 		t.Errorf("built %v for keys that no seed separates", f.kind)
