@@ -128,7 +128,7 @@ func compareBuilds(n, rounds int) {
 		}
 		sink += int(f.NumBits())
 	}})
-	takeTurns(max(3, min(rounds, 5_000_000/n)), tasks...)
+	takeTurns(max(2, min(rounds, 5_000_000/n)), tasks...)
 	for _, t := range tasks {
 		fmt.Printf("| %s | %v |\n", t.name, t)
 	}

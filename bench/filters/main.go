@@ -1,8 +1,8 @@
 // Command filters compares sift's filters with those of other Go libraries in
 // one run:
 //
-//	go run -C bench/filters .          # 10 thousand and 1 million keys, about a minute
-//	go run -C bench/filters . -large   # and 50 million: 6 GB of memory, 15 minutes
+//	go run -C bench/filters .                                    # about a minute
+//	go run -C bench/filters . -sizes 50000000 -many 8000000      # 6 GB, 20 minutes
 //
 // Figures are nanoseconds of the process's CPU time for each key, hashing
 // included: the median of interleaved rounds, with the best round in brackets.
@@ -15,11 +15,13 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 )
 
 func main() {
-	large := flag.Bool("large", false, "measure sets of 50 million keys too")
+	sizes := flag.String("sizes", "10000,1000000", "numbers of keys in a set")
+	many := flag.String("many", "100000,1000000", "numbers of keys in each of eight sets that are asked together")
 	rounds := flag.Int("rounds", 15, "interleaved rounds")
 	only := flag.String("only", "", "comma-separated parts of the run: peers, paths, many, build; all if empty")
 	names := flag.String("names", "", "comma-separated beginnings of the names of the filters to compare; all if empty")
@@ -33,17 +35,13 @@ func main() {
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
 	fmt.Printf("%s, %s, %d keys of 16 bytes asked a round, %s\n", runtime.Version(), processor(), asked, clockName)
-	sizes := []int{10_000, 1_000_000}
-	if *large {
-		sizes = append(sizes, 50_000_000)
-	}
 	if *names != "" {
 		keepSubjects(strings.Split(*names, ","))
 	}
 	run := func(part string) bool {
 		return *only == "" || strings.Contains(","+*only+",", ","+part+",")
 	}
-	for _, n := range sizes {
+	for _, n := range numbers(*sizes) {
 		if run("peers") {
 			comparePeers(n, *rounds)
 		}
@@ -54,13 +52,24 @@ func main() {
 			compareBuilds(n, *rounds)
 		}
 	}
-	if run("many") {
-		for _, n := range []int{100_000, 1_000_000, 8_000_000} {
-			if n <= 1_000_000 || *large {
-				compareMany(n, *rounds)
-			}
+	for _, n := range numbers(*many) {
+		if run("many") {
+			compareMany(n, *rounds)
 		}
 	}
+}
+
+// numbers parses a list of numbers of keys.
+func numbers(list string) (ns []int) {
+	for s := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > 1<<30 {
+			fmt.Fprintf(os.Stderr, "filters: %q is not a number of keys\n", s)
+			os.Exit(2)
+		}
+		ns = append(ns, n)
+	}
+	return ns
 }
 
 // processor returns the name of the processor, where the system tells it.
