@@ -85,6 +85,7 @@ func TestP034_RestoredMemtablesAreFlushed(t *testing.T) {
 		must(t, err, v.check(db, rand.New(rand.NewPCG(34, 0))))
 		writers(t, db, 1, 2000, 200)
 		must(t, db.Flush())
+		synctest.Wait() // until what removes files is idle
 		after := mustFiles(t, base, "db")
 		for _, log := range before {
 			if _, there := after[log]; there {
