@@ -240,31 +240,38 @@ func TestP074_FailingJobBacksOff(t *testing.T) {
 	defer watchdog(time60, t.Name)()
 	synctest.Test(t, func(t *testing.T) {
 		disk, m := faultyTables(t, 3)
-		created, f := atomic.Int64{}, &tableFault{kind: vfs.OpRead, err: syscall.EIO, run: 1 << 40}
+		created, failures, armed := atomic.Int64{}, atomic.Int64{}, atomic.Bool{}
+		victim := named(mustFiles(t, disk, "db"), ".sst")[0]
 		o := small()
-		o.CacheSize, o.MaxOpenFiles = 1, 1
+		o.CacheSize, o.MaxOpenFiles, o.Compaction.L0Compact = 1, 1, 4
 		o.FS = vfs.NewFault(disk, func(op vfs.Op) error {
 			if op.Kind == vfs.OpCreate && vfs.FileType(op.Name) == "sst" {
 				created.Add(1)
 			}
-			return f.hook(op)
+			if armed.Load() && op.Kind == vfs.OpRead && strings.HasSuffix(op.Name, victim) {
+				failures.Add(1)
+				return syscall.EIO
+			}
+			return nil
 		})
-		before := len(named(mustFiles(t, disk, "db"), ".sst"))
-		f.arm(10)
 		db, err := sift.Open("db", &o)
-		if err == nil {
-			<-time.After(time.Minute)
-			if n := created.Load(); n > 60 {
-				t.Errorf("%d tables were begun in a minute of failures", n)
-			}
-			if now := len(named(mustFiles(t, disk, "db"), ".sst")); now > before+2 {
-				t.Errorf("%d tables on disk, %d before", now, before)
-			}
-			_ = db.Close() // it may report the failed job
+		must(t, err)
+		armed.Store(true)
+		write(t, db, m, put("fourth", "v"))
+		must(t, db.Flush())
+		<-time.After(time.Minute)
+		if n := failures.Load(); n < 2 || n > 60 || created.Load() > 60 {
+			t.Errorf("in a minute of failures the job was tried %d times and began %d tables", n, created.Load())
 		}
-		f.arm(0)
-		db, err = sift.Open("db", &o)
-		must(t, err, m.head().check(db, rand.New(rand.NewPCG(74, 0))), db.Compact(nil, nil), db.Close())
+		if tables := tablesOnDisk(t, disk); len(tables) > 5 {
+			t.Errorf("4 tables are live, on disk are %v", tables)
+		}
+		armed.Store(false)
+		<-time.After(time.Minute)
+		if n := db.Metrics().Levels[0].Tables; n >= 4 {
+			t.Errorf("%d tables are left in level 0 a minute after the disk was well again", n)
+		}
+		must(t, m.head().check(db, rand.New(rand.NewPCG(74, 0))), db.Close())
 	})
 }
 
