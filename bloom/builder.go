@@ -14,10 +14,10 @@ var ErrMemoryLimit = errors.New("bloom: filter exceeds the build memory limit")
 
 // chunkLen is the number of hashes that a Builder allocates at once. Chunks are
 // never copied, so that collecting a large set costs no more than 8 bytes a key.
-// The first grows to that size, so that small sets cost little.
+// A set starts with a smaller one, so that small sets cost little.
 const (
 	chunkLen   = 8 << 10
-	firstChunk = 64
+	firstChunk = 512
 )
 
 // A Builder collects the hashes of a set's keys and encodes a filter for
@@ -75,8 +75,8 @@ func (b *Builder) grow() bool {
 		return false
 	}
 	room := chunkLen
-	if len(b.cur) < chunkLen {
-		room = max(firstChunk, 2*len(b.cur))
+	if b.Len() == 0 {
+		room = firstChunk
 	}
 	if b.limit > 0 && 8*uint64(b.Len()+room) > b.limit {
 		b.drop()

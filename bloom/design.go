@@ -94,8 +94,8 @@ func (h *header) peakMemory(body uint64) uint64 {
 		return math.MaxUint64
 	}
 	hashes := (h.n + chunkLen - 1) / chunkLen * chunkLen
-	if h.n <= chunkLen { // while the first chunk grows, its last size is there too
-		hashes = 3 * max(h.n, firstChunk)
+	if h.n <= firstChunk {
+		hashes = firstChunk
 	}
 	peak := 8*hashes + headerSize + body + lineBytes
 	switch h.kind {
