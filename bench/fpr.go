@@ -185,7 +185,8 @@ func measureCell(ctx context.Context, c FPRCell, o FPROptions) (FPRRow, error) {
 	p := o.precision()
 	row := FPRRow{FPRCell: c, Filters: int(max(1, min(200_000/c.Keys, p.filters)))}
 	probes := p.probes
-	if rate, err := bloom.RateForBits(c.Kind, c.Bits); err == nil {
+	// The sizes of small filters are rounded up, by much.
+	if rate, err := bloom.RateForBits(c.Kind, c.Bits); err == nil && c.Keys >= 1000 {
 		probes = min(max(p.hits/rate, 1<<18), p.probes)
 	}
 	each := max(1, int(probes)/row.Filters)
