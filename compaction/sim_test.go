@@ -183,7 +183,7 @@ func (s *sim) end(j *Job) {
 		}
 	}
 	var outputs []*manifest.TableMeta
-	perTable := int(max(s.o.TableSize/entrySize, 1))
+	perTable := int(min(max(s.o.TableSize/entrySize, 1), 1<<20)) // an int may have 32 bits
 	for entries := range slices.Chunk(sorted(newest), perTable) {
 		m := s.table(entries)
 		outputs = append(outputs, m)
