@@ -19,10 +19,10 @@ import (
 // it, which is what "a prefix of commit order" means for an onlooker.
 //
 //	go test -run 'TestCrashGroup$' -crash.seed=17 .
-//	go test -run 'TestCrashGroup$' -crash.from=1 -crash.count=2000 -long.ledger=ledger/group .
+//	go test -run 'TestCrashGroup$' -crash.count=5000 -long.ledger=ledger/long.jsonl .
 func TestCrashGroup(t *testing.T) {
-	runSeeds(t, "crashgroup", 25, func(seed uint64) error {
-		r := &groupRun{rnd: rand.New(rand.NewPCG(seed, 5)), disk: vfs.NewMem()}
+	runCounted(t, "crashgroup", 25, func(seed uint64, done *tally) error {
+		r := &groupRun{done: done, rnd: rand.New(rand.NewPCG(seed, 5)), disk: vfs.NewMem()}
 		for gen := range 3 {
 			if err := r.generation(); err != nil {
 				return fmt.Errorf("generation %d: %w", gen, err)
@@ -36,6 +36,7 @@ const groupWriters = 4
 
 // A groupRun is one life with several writers.
 type groupRun struct {
+	done  *tally
 	rnd   *rand.Rand
 	disk  *vfs.Mem
 	least [groupWriters]int64 // of each writer's commits, how many must be there
@@ -77,6 +78,8 @@ func (r *groupRun) generation() error {
 		return err
 	}
 	once.Do(crash)
+	r.done.add(pick2(kill, "kills", "power cuts"), 1)
+	r.done.add("calls that change the disk", calls.Load())
 	r.disk, r.least, r.most = image, least, most
 	return r.check()
 }
@@ -112,6 +115,7 @@ func (r *groupRun) writer(db *sift.DB, w int, rnd *rand.Rand) error {
 			seen[v] = r.acked[v].Load()
 		}
 		n := r.begun[w].Add(1)
+		r.done.add("operations", 1)
 		mark := fmt.Sprint(n, seen)
 		how := pick(rnd, sift.Sync, sift.NoSync, sift.NoSync)
 		if err := applyOps(db, how, []op{
@@ -136,6 +140,7 @@ func (r *groupRun) check() error {
 	if err != nil {
 		return err
 	}
+	r.done.add("reopenings", 1)
 	// Of each writer: what its last commit saw of the others, and its number.
 	var found [groupWriters][groupWriters + 1]int64
 	for w := range groupWriters {

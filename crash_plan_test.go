@@ -110,6 +110,13 @@ func (p *crashPlan) crash() {
 	})
 }
 
+// count adds what the generation has done.
+func (p *crashPlan) count(done *tally) {
+	done.add(pick2(p.kill, "kills", "power cuts"), 1)
+	done.add("calls that change the disk", p.writes.Load())
+	done.add("generations with a failed sync", pick2[int64](p.faulted.Load(), 1, 0))
+}
+
 // changing are the calls that write to a disk.
 func changing(op vfs.Op) bool {
 	switch op.Kind {

@@ -9,13 +9,12 @@
 //	go test -run 'TestCrash$' .                               the short form
 //	go test -run 'TestCrash$' -crash.seed=17 .                one seed again
 //	go test -run 'TestCrash$' -crash.seed=17 -crash.trace .   and every call that it makes
-//	go test -run 'TestCrash$' -crash.from=1 -crash.count=5000 \
-//	        -long.ledger=ledger/crash -timeout 1h .           the long form
+//	go test -run 'TestCrash$' -crash.count=50000 \
+//	        -long.ledger=ledger/long.jsonl -timeout 20m .     the long form
 //
-// The long form writes each finished block of seeds to the ledger file and
-// leaves out the blocks that stand there, so that it can be stopped at any time
-// and split into shards by -crash.from. The engine's own goroutines are not
-// under the seed's control: a rare failure may need -count to show again.
+// long_test.go says how a long form is cut into blocks and goes on where it was
+// stopped. The engine's own goroutines are not under the seed's control: a rare
+// failure may need -count to show again.
 package sift_test
 
 import (
@@ -44,7 +43,11 @@ var (
 )
 
 func TestCrash(t *testing.T) {
-	runSeeds(t, "crash", 100, func(seed uint64) error { return newCrashRun(seed, nil).life() })
+	runCounted(t, "crash", 100, func(seed uint64, done *tally) error {
+		c := newCrashRun(seed, nil)
+		c.done = done
+		return c.life()
+	})
 }
 
 const crashDir = "db"
@@ -66,6 +69,7 @@ type crashRun struct {
 	model    *model
 	failed   []int // commits whose write returned an error: there or not
 	gen      int
+	done     *tally
 
 	kept, durable, begun atomic.Int64 // as in crashImage, for the live database
 
@@ -93,6 +97,7 @@ func (c *crashRun) life() error {
 	if err != nil {
 		return fmt.Errorf("last open: %w", err)
 	}
+	c.done.add("reopenings", 1)
 	return errors.Join(c.verify(db, image), db.Close())
 }
 
@@ -121,7 +126,11 @@ func (c *crashRun) generation(image *crashImage) (*crashImage, error) {
 	if err != nil && !plan.faulted.Load() {
 		return nil, fmt.Errorf("open: %w", err)
 	}
+	if c.image.Load() != nil {
+		c.done.add("crashes inside Open", 1)
+	}
 	if err == nil {
+		c.done.add("reopenings", 1)
 		err = c.verify(db, image)
 		if err == nil {
 			err = c.work(db, plan)
@@ -141,6 +150,7 @@ func (c *crashRun) generation(image *crashImage) (*crashImage, error) {
 		}
 	}
 	plan.crash()
+	plan.count(c.done)
 	return c.image.Load(), nil
 }
 
@@ -221,6 +231,7 @@ func (c *crashRun) work(db *sift.DB, plan *crashPlan) error {
 			return nil
 		}
 		var err error
+		c.done.add("operations", 1)
 		switch c.rnd.IntN(40) {
 		case 0:
 			err = db.Flush()

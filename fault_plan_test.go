@@ -13,6 +13,7 @@ type faultMode struct {
 	counts func(op vfs.Op) bool // the calls that are numbered
 	answer func(op vfs.Op, err error) error
 	always bool // all later ones fail too
+	kind   bool // all later ones of the same kind fail too
 	lost   bool // later ones of the same file do nothing and report success
 }
 
@@ -40,6 +41,8 @@ var faultModes = []faultMode{
 	{name: "forever-writes", counts: changing, answer: fails, always: true},
 	{name: "forever-reads", counts: reading, answer: fails, always: true},
 	{name: "forever", counts: everyCall, answer: doneOrShort, always: true},
+	{name: "forever-kind", counts: everyCall, answer: fails, kind: true},
+	{name: "forever-kind-done-or-short", counts: changing, answer: doneOrShort, kind: true},
 }
 
 // A faultPlan fails the calls of one case.
@@ -48,7 +51,8 @@ type faultPlan struct {
 	at   int64
 	err  error
 
-	calls atomic.Int64
+	calls atomic.Int64 // that count
+	fails atomic.Int64
 	op    atomic.Pointer[vfs.Op] // the first call that failed
 	lost  atomic.Value           // the name of its file, until that is made anew
 }
@@ -73,12 +77,33 @@ func (p *faultPlan) hook(op vfs.Op) error {
 	if p.mode.lost && p.lost.Load() == op.Name {
 		return vfs.Skip
 	}
-	n := p.calls.Add(1)
-	if n != p.at && (n < p.at || !p.mode.always) {
+	if n := p.calls.Add(1); n != p.at && !p.later(n, op) {
 		return nil
 	}
 	if p.op.CompareAndSwap(nil, &op) {
 		p.lost.Store(op.Name)
 	}
+	p.fails.Add(1)
 	return p.mode.answer(op, p.err)
+}
+
+// later says whether a call fails because an earlier one did.
+func (p *faultPlan) later(n int64, op vfs.Op) bool {
+	if p.at < 0 || n < p.at {
+		return false
+	}
+	first := p.op.Load()
+	return p.mode.always || p.mode.kind && first != nil && first.Kind == op.Kind
+}
+
+// count adds what the case did.
+func (p *faultPlan) count(done *tally) {
+	done.add("runs", 1)
+	done.add("calls", p.calls.Load())
+	done.add("faults injected", p.fails.Load())
+	if op := p.op.Load(); op != nil {
+		done.add("first at "+op.Kind.String(), 1)
+	} else {
+		done.add("runs that ended before the call", 1)
+	}
 }

@@ -1,14 +1,14 @@
-// Fault tests: the N-th call to the file system fails, for every N of a short
-// life of a database, once or for ever, with several errors. No call panics or
+// Fault tests: the N-th call to the file system fails, for every N of the life
+// of a database, once or for ever, with several errors. No call panics or
 // hangs, a read never gives wrong data or loses a key, and after reopening on a
 // healthy disk everything that was acknowledged is there.
 //
 //	go test -run 'TestFault$' .                          the short form: late calls in one mode each
 //	go test -run 'TestFault$' -fault.case=once/37 .      one case again
-//	go test -run 'TestFault$' -fault.all .               every mode and error for every call
+//	go test -run 'TestFault$' -fault.all -long.ledger=ledger/long.jsonl .
 //
-// Each case runs in a synctest bubble: its clock moves only when every goroutine
-// waits, so thirty seconds on it are a hang, not a slow machine.
+// The last is the long form: every mode and error for every call of a life of
+// 300 operations. To run one of its cases again, give -fault.case and -fault.all.
 package sift_test
 
 import (
@@ -16,12 +16,9 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
+	"sync/atomic"
 	"syscall"
-	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/siftkv/sift"
 	"github.com/siftkv/sift/internal/vfs"
@@ -29,7 +26,7 @@ import (
 
 var (
 	faultCase  = flag.String("fault.case", "", "fault tests: run this case only, as the failure named it")
-	faultAll   = flag.Bool("fault.all", false, "fault tests: every error for every call")
+	faultAll   = flag.Bool("fault.all", false, "fault tests: a longer life, and every error for every call")
 	faultTrace = flag.Bool("fault.trace", false, "fault tests: print each case before it runs")
 )
 
@@ -53,6 +50,20 @@ type faultRun struct {
 	rnd  *rand.Rand
 	keys [8]faultKey
 	n    int
+
+	lives, length int          // how often it is opened, and for how many steps
+	size          int          // of a value
+	steps         atomic.Int64 // done, to tell slow from hung
+}
+
+// newFaultRun makes the short life of two times 25 steps, or the long one of
+// three times 100, whose values are smaller so that it makes fewer calls a step.
+func newFaultRun(plan *faultPlan) *faultRun {
+	r := &faultRun{disk: vfs.NewMem(), plan: plan, rnd: rand.New(rand.NewPCG(uint64(plan.at), 3)), lives: 2, length: 25, size: 300}
+	if *faultAll {
+		r.lives, r.length, r.size = 3, 100, 100
+	}
+	return r
 }
 
 func (r *faultRun) options(fs vfs.FS) *sift.Options {
@@ -61,12 +72,13 @@ func (r *faultRun) options(fs vfs.FS) *sift.Options {
 	return &o
 }
 
-// run is the short life. Errors are allowed once the fault has struck; what is
-// never allowed is returned.
+// run is the life. Errors are allowed once the fault has struck; what is never
+// allowed is returned.
 func (r *faultRun) run() error {
 	fs := vfs.NewFault(r.disk, r.plan.hook)
-	for life := range 2 {
+	for life := range r.lives {
 		db, err := sift.Open("db", r.options(fs))
+		r.steps.Add(1)
 		if err != nil {
 			if !r.plan.struck() {
 				return fmt.Errorf("open: %w", err)
@@ -77,6 +89,7 @@ func (r *faultRun) run() error {
 		if closeErr := db.Close(); closeErr != nil && !r.plan.struck() {
 			err = errors.Join(err, closeErr)
 		}
+		r.steps.Add(1)
 		if err != nil {
 			return fmt.Errorf("life %d: %w", life, err)
 		}
@@ -84,18 +97,26 @@ func (r *faultRun) run() error {
 	return nil
 }
 
-// live writes, flushes, compacts and reads.
+// live writes, flushes, compacts and reads: one of them a step.
 func (r *faultRun) live(db *sift.DB) error {
-	for i := range 20 {
-		err := r.write(db, i)
-		switch i {
-		case 6:
-			err = errors.Join(err, r.allowed(db.Flush()))
-		case 14:
-			err = errors.Join(err, r.allowed(db.Compact(nil, nil)))
-		case 9, 17:
-			err = errors.Join(err, r.read(db))
+	for i := range r.length {
+		var err error
+		switch i % 25 {
+		case 7:
+			err = r.allowed(db.Flush())
+		case 11, 20:
+			err = r.read(db)
+		case 13:
+			if err = db.SyncWAL(); err == nil {
+				r.sync()
+			}
+			err = r.allowed(err)
+		case 16:
+			err = r.allowed(db.Compact(nil, nil))
+		default:
+			err = r.write(db, i)
 		}
+		r.steps.Add(1)
 		if err != nil {
 			return err
 		}
@@ -115,7 +136,7 @@ func (r *faultRun) allowed(err error) error {
 func (r *faultRun) write(db *sift.DB, i int) error {
 	key := &r.keys[i%len(r.keys)]
 	r.n++
-	value := fmt.Sprintf("%d-%0300d", r.n, r.rnd.Int64())
+	value := fmt.Sprintf("%d-%0*d", r.n, r.size, r.rnd.Int64())
 	ops := r.pair(i%len(r.keys), value)
 	if i%7 == 6 {
 		value = ""
@@ -225,73 +246,4 @@ func (r *faultRun) healthy(disk *vfs.Mem, allowed func(*faultKey, string) bool) 
 		err = errors.Join(applyOps(db, sift.Sync, r.pair(0, "new")), db.Flush(), db.Compact(nil, nil))
 	}
 	return errors.Join(err, db.Close())
-}
-
-// faultOutcome runs one case in a bubble of its own.
-func faultOutcome(t *testing.T, plan *faultPlan) (err error) {
-	if *faultTrace {
-		fmt.Fprintln(os.Stderr, plan)
-	}
-	defer watchdog(time.Minute, plan.String)()
-	synctest.Test(t, func(*testing.T) {
-		r := &faultRun{disk: vfs.NewMem(), plan: plan, rnd: rand.New(rand.NewPCG(uint64(plan.at), 3))}
-		done := make(chan error, 1)
-		go func() { done <- r.run() }()
-		select {
-		case err = <-done:
-		case <-time.After(30 * time.Second):
-			panic("hang in case " + plan.String())
-		}
-		if err != nil {
-			return
-		}
-		if err = r.healthy(r.disk.Kill(), (*faultKey).mayBe); err != nil {
-			err = fmt.Errorf("after a kill and a reopening on a healthy disk: %w", err)
-			return
-		}
-		if err = r.healthy(r.disk.Crash(0, 1), (*faultKey).mayBeAfterCut); err != nil {
-			err = fmt.Errorf("after a power cut and a reopening on a healthy disk: %w", err)
-		}
-	})
-	return err
-}
-
-func TestFault(t *testing.T) {
-	for i, mode := range faultModes {
-		t.Run(mode.name, func(t *testing.T) {
-			failures := 0
-			for n := 1; failures < 5; n++ {
-				if wanted := *faultAll || *faultCase != "" || n <= 40 || n%len(faultModes) == i; !wanted {
-					continue
-				}
-				struck, failed := faultCases(t, mode, n)
-				failures += failed
-				if !struck {
-					t.Logf("%d calls", n-1)
-					return
-				}
-			}
-		})
-	}
-}
-
-// faultCases runs the cases of the n-th call, with one error or with all, and
-// reports whether the run was long enough to have such a call.
-func faultCases(t *testing.T, mode faultMode, n int) (struck bool, failed int) {
-	errs := faultErrors[n%len(faultErrors):][:1]
-	if *faultAll {
-		errs = faultErrors
-	}
-	for _, e := range errs {
-		plan := &faultPlan{mode: mode, at: int64(n), err: e}
-		if *faultCase != "" && *faultCase != fmt.Sprintf("%s/%d", mode.name, n) {
-			return n < 5000, failed
-		}
-		if err := faultOutcome(t, plan); err != nil {
-			failed++
-			t.Errorf("%s: %v\n\treplay: go test -run 'TestFault$' -fault.case=%s/%d .", plan, err, mode.name, n)
-		}
-		struck = struck || plan.struck()
-	}
-	return struck, failed
 }

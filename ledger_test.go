@@ -2,121 +2,166 @@ package sift_test
 
 import (
 	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 )
 
-var longLedger = flag.String("long.ledger", "", "long forms: file that lists the finished blocks, which are not run again")
+var (
+	longLedger = flag.String("long.ledger", "", "long forms: file that gets a line for each finished block; what passed there is not run again")
+	longCommit = flag.String("long.commit", "", "long forms: the commit under test, for the ledger; else what the build knows")
+)
 
-// blockSize is the number of seeds or cases in one line of a ledger.
-const blockSize = 50
-
-// runSeeds runs fn for the seeds that the flags ask for: one (-crash.seed), the
-// long form (-crash.count) or the short one, which is the given share of
-// -crash.seeds.
-func runSeeds(t *testing.T, name string, percent int, fn func(seed uint64) error) {
-	replay := func(seed uint64) string {
-		return fmt.Sprintf("go test -run '^%s$' -crash.seed=%d .", t.Name(), seed)
-	}
-	switch {
-	case *crashSeed != 0:
-		if err := fn(*crashSeed); err != nil {
-			t.Fatalf("seed %d: %v", *crashSeed, err)
-		}
-	case *crashCount != 0:
-		runLong(t, name, *crashFrom, uint64(*crashCount), replay, fn)
-	default:
-		runBlock(t, *crashFrom, uint64(max(*crashSeeds*percent/100, 1)), replay, fn)
-	}
+// A tally is what a block of cases did, by name: crashes, faults, bits flipped.
+// Nil counts nothing.
+type tally struct {
+	mu sync.Mutex
+	n  map[string]int64
 }
 
-// runLong runs count cases from first in blocks, minding the ledger.
-func runLong(t *testing.T, name string, first, count uint64, replay func(uint64) string, fn func(uint64) error) {
-	done := readLedger(t)
-	for from := first; from < first+count; from += blockSize {
-		n := min(blockSize, first+count-from)
-		line := fmt.Sprintf("%s %d+%d pass", name, from, n)
-		if done[line] {
+func (t *tally) add(what string, n int64) {
+	if t == nil || n == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n == nil {
+		t.n = map[string]int64{}
+	}
+	t.n[what] += n
+}
+
+// A ledgerLine is one finished block of a long form, or several blocks of one
+// form that join, merged.
+type ledgerLine struct {
+	Test   string           `json:"test"`
+	Commit string           `json:"commit"`
+	First  uint64           `json:"first"`
+	Cases  uint64           `json:"cases"`
+	Pass   bool             `json:"pass"`
+	Counts map[string]int64 `json:"counts,omitempty"`
+}
+
+func (l ledgerLine) end() uint64 { return l.First + l.Cases }
+
+type ledger []ledgerLine
+
+// covers says whether every one of the cases has passed.
+func (l ledger) covers(test string, first, cases uint64) bool {
+	next := first
+	for _, line := range l.merged() {
+		if line.Test == test && line.Pass && line.First <= next {
+			next = max(next, line.end())
+		}
+	}
+	return next >= first+cases
+}
+
+// merged joins the blocks of a test and commit that follow each other. Of lines
+// about the same cases the last one counts.
+func (l ledger) merged() ledger {
+	var kept ledger
+	for i, line := range l {
+		again := func(later ledgerLine) bool {
+			return later.Test == line.Test && later.First <= line.First && later.end() >= line.end()
+		}
+		if !slices.ContainsFunc(l[i+1:], again) {
+			kept = append(kept, line)
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b ledgerLine) int {
+		return cmp.Or(strings.Compare(a.Test, b.Test), cmp.Compare(a.First, b.First))
+	})
+	var joined ledger
+	for _, line := range kept {
+		if n := len(joined); n > 0 && joined[n-1].follows(line) {
+			last := &joined[n-1]
+			last.Cases += line.Cases
+			last.Counts = sum(last.Counts, line.Counts)
 			continue
 		}
-		if !runBlock(t, from, n, replay, fn) {
-			line = strings.Replace(line, "pass", "FAIL", 1)
-		}
-		writeLedger(t, line)
+		joined = append(joined, line)
 	}
+	return joined
 }
 
-// runBlock runs n cases from first, as many at a time as there are processors,
-// and reports every failure with the command that replays it.
-func runBlock(t *testing.T, first, n uint64, replay func(uint64) string, fn func(uint64) error) bool {
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	failures := 0
-	next := first
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for {
-				mu.Lock()
-				seed := next
-				next++
-				stop := seed >= first+n || failures >= 5
-				mu.Unlock()
-				if stop {
-					return
-				}
-				if err := fn(seed); err != nil {
-					t.Errorf("case %d: %v\n\treplay: %s", seed, err, replay(seed))
-					mu.Lock()
-					failures++
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return failures == 0
+func (l ledgerLine) follows(next ledgerLine) bool {
+	return l.Test == next.Test && l.Commit == next.Commit && l.Pass == next.Pass && l.end() == next.First
 }
 
-func readLedger(t *testing.T) map[string]bool {
+func sum(a, b map[string]int64) map[string]int64 {
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[string]int64{}
+	}
+	for what, n := range b {
+		all[what] += n
+	}
+	return all
+}
+
+// readLedger reads a ledger file; one that does not exist is empty. A line that
+// was cut short by the end of the process is left out: its block runs again.
+func readLedger(t testing.TB, path string) ledger {
 	t.Helper()
-	done := map[string]bool{}
-	if *longLedger == "" {
-		return done
+	if path == "" {
+		return nil
 	}
-	f, err := os.Open(*longLedger)
-	if os.IsNotExist(err) {
-		return done
+	f, err := os.Open(filepath.Clean(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		done[lines.Text()] = true
+	var l ledger
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var line ledgerLine
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Test != "" {
+			l = append(l, line)
+		}
 	}
-	return done
+	must(t, lines.Err())
+	return l
 }
 
-func writeLedger(t *testing.T, line string) {
+// writeLedger appends one line, durably, if there is a ledger.
+func writeLedger(t testing.TB, line ledgerLine) {
 	t.Helper()
 	if *longLedger == "" {
 		return
 	}
-	if err := os.MkdirAll(filepath.Dir(*longLedger), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	line.Commit = commitUnderTest()
+	text, err := json.Marshal(line)
+	must(t, err, os.MkdirAll(filepath.Dir(*longLedger), 0o755))
 	f, err := os.OpenFile(*longLedger, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		t.Fatal(err)
+	must(t, err)
+	_, err = fmt.Fprintf(f, "%s\n", text)
+	must(t, errors.Join(err, f.Sync(), f.Close()))
+}
+
+// commitUnderTest is what -long.commit says, or what the binary was stamped with.
+func commitUnderTest() string {
+	if *longCommit != "" {
+		return *longCommit
 	}
-	_, err = fmt.Fprintln(f, line)
-	if closeErr := f.Close(); err != nil || closeErr != nil {
-		t.Fatal(err, closeErr)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value[:min(len(s.Value), 12)]
+			}
+		}
 	}
+	return "unknown"
 }

@@ -3,7 +3,7 @@
 // random. The model writes the log that each database must write, byte for byte.
 //
 //	go test -run 'TestMetamorphic$' -crash.seed=17 .
-//	go test -run 'TestMetamorphic$' -crash.from=1 -crash.count=500 -long.ledger=ledger/meta .
+//	go test -run 'TestMetamorphic$' -crash.count=2000 -long.ledger=ledger/long.jsonl .
 package sift_test
 
 import (
@@ -17,7 +17,7 @@ import (
 )
 
 func TestMetamorphic(t *testing.T) {
-	runSeeds(t, "metamorphic", 1, metamorphic)
+	runCounted(t, "metamorphic", 1, metamorphic)
 }
 
 // windowsRules is the set whose file system refuses to rename or remove what is
@@ -72,14 +72,14 @@ func tiny() sift.Options {
 	}
 }
 
-func metamorphic(seed uint64) error {
+func metamorphic(seed uint64, done *tally) error {
 	steps := metaSteps(rand.New(rand.NewPCG(seed, 1)))
 	want := newMetaModel().run(steps)
 	for name, o := range optionSets() {
 		mem := sift.NewMemFS()
 		mem.SetWindowsRules(name == windowsRules)
 		o.FS = mem
-		run := &metaRun{o: o, extra: rand.New(rand.NewPCG(seed, 2))}
+		run := &metaRun{o: o, done: done, extra: rand.New(rand.NewPCG(seed, 2))}
 		got, err := run.run(steps)
 		if err != nil {
 			return fmt.Errorf("options %q: %w", name, err)
@@ -109,6 +109,7 @@ func sameLog(want, got string) error {
 // is open, so that it may be reopened there.
 type metaRun struct {
 	o     *sift.Options
+	done  *tally
 	extra *rand.Rand // flushes, compactions and reopenings, which are not in the log
 	db    *sift.DB
 	snap  [3]*sift.Snapshot
@@ -120,6 +121,8 @@ func (r *metaRun) run(steps []metaStep) (log string, err error) {
 	if r.db, err = sift.Open("db", r.o); err != nil {
 		return "", err
 	}
+	r.done.add("sequences under a set of options", 1)
+	r.done.add("operations", int64(len(steps)))
 	for i, s := range steps {
 		if err := r.disturb(s.kind == metaBarrier); err != nil {
 			return "", fmt.Errorf("before step %d: %w", i, err)
@@ -140,13 +143,17 @@ func (r *metaRun) disturb(barrier bool) error {
 	}
 	switch n := r.extra.IntN(60); {
 	case n == 0:
+		r.done.add("flushes put in", 1)
 		return r.db.Flush()
 	case n == 1:
+		r.done.add("compactions put in", 1)
 		return r.db.Compact(nil, nil)
 	case n == 2:
+		r.done.add("compactions put in", 1)
 		lo := r.extra.IntN(metaKeys)
 		return r.db.Compact([]byte(metaKey(lo)), []byte(metaKey(lo+r.extra.IntN(20))))
 	case barrier && n < 30:
+		r.done.add("reopenings put in", 1)
 		err := r.db.Close()
 		if err != nil {
 			return err
