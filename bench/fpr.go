@@ -26,7 +26,12 @@ type FPROptions struct {
 	// Done holds rows that an interrupted run with the same Seed and Short has
 	// measured; they are not measured again.
 	Done []FPRRow
+
+	hash func(key []byte) uint64 // instead of bloom.Hash, for tests
 }
+
+// Cells returns the cells of the table in their order.
+func (o FPROptions) Cells() []FPRCell { return fprGrid(o.Short) }
 
 // An FPRCell is a point of the grid.
 type FPRCell struct {
@@ -60,9 +65,12 @@ type FPRReport struct{ Rows []FPRRow }
 func (r FPRReport) OK() bool { return len(r.Bad()) == 0 }
 
 // Bad returns the rows whose measured rate contradicts theory.
-func (r FPRReport) Bad() (rows []FPRRow) {
+func (r FPRReport) Bad() []FPRRow { return r.With(bloom.Differs) }
+
+// With returns the rows of one verdict.
+func (r FPRReport) With(v bloom.Verdict) (rows []FPRRow) {
 	for _, row := range r.Rows {
-		if row.Verdict == bloom.Differs {
+		if row.Verdict == v {
 			rows = append(rows, row)
 		}
 	}
@@ -195,7 +203,7 @@ func measureCell(ctx context.Context, c FPRCell, o FPROptions) (FPRRow, error) {
 		if err := ctx.Err(); err != nil {
 			return row, err
 		}
-		hits, f, err := c.probe(builder, o.Seed, uint64(i), each)
+		hits, f, err := c.probe(builder, o, uint64(i), each)
 		if err != nil {
 			return row, fmt.Errorf("%v filter of %d keys: %w", c.Kind, c.Keys, err)
 		}
@@ -207,16 +215,16 @@ func measureCell(ctx context.Context, c FPRCell, o FPROptions) (FPRRow, error) {
 
 // probe builds the i-th filter of a cell and returns how many of a number of
 // absent keys it does not recognise as absent.
-func (c FPRCell) probe(b *bloom.Builder, seed, i uint64, probes int) (hits uint64, f *bloom.Filter, err error) {
+func (c FPRCell) probe(b *bloom.Builder, o FPROptions, i uint64, probes int) (hits uint64, f *bloom.Filter, err error) {
 	var hash func(i uint64) uint64
 	first := i * (c.Keys + uint64(probes)) // no two filters have a key in common
 	if c.From == "random" {
-		rng := rand.New(rand.NewPCG(seed, i))
+		rng := rand.New(rand.NewPCG(o.Seed, i))
 		for range c.Keys {
 			b.Add(rng.Uint64())
 		}
 	} else {
-		hash = shapeHash(c.From)
+		hash = c.shapeHash(o.hash)
 		for i := range c.Keys {
 			b.Add(hash(first + i))
 		}
@@ -229,7 +237,7 @@ func (c FPRCell) probe(b *bloom.Builder, seed, i uint64, probes int) (hits uint6
 		return 0, nil, err
 	}
 	if c.From == "random" {
-		return bloom.Measure(f, probes, seed^i<<32).Hits, f, nil
+		return bloom.Measure(f, probes, o.Seed^i<<32).Hits, f, nil
 	}
 	for i := range uint64(probes) {
 		if f.MayContain(hash(first + c.Keys + i)) {
@@ -240,15 +248,18 @@ func (c FPRCell) probe(b *bloom.Builder, seed, i uint64, probes int) (hits uint6
 }
 
 // shapeHash returns the function from a number to the hash of its key.
-func shapeHash(name string) func(i uint64) uint64 {
+func (c FPRCell) shapeHash(hash func(key []byte) uint64) func(i uint64) uint64 {
+	if hash == nil {
+		hash = bloom.Hash
+	}
 	var buf []byte
 	for _, s := range fprShapes {
-		if s.name == name {
+		if s.name == c.From {
 			return func(i uint64) uint64 {
 				buf = s.key(buf[:0], i)
-				return bloom.Hash(buf)
+				return hash(buf)
 			}
 		}
 	}
-	panic("BUG: no key shape " + name)
+	panic("BUG: no key shape " + c.From)
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
@@ -57,5 +58,59 @@ func TestFPREnds(t *testing.T) {
 	cancel()
 	if _, err := FPR(ctx, FPROptions{Short: true}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// The table is worth something only if it fails where it should: keys whose hash
+// has 32 good bits, or is that of strings in some standard libraries, are found out.
+func TestFPRFindsBadHashes(t *testing.T) {
+	half := func(key []byte) uint64 { return bloom.Hash(key) & 0xffff_ffff }
+	for _, c := range []struct {
+		name string
+		kind bloom.Kind
+		hash func(key []byte) uint64
+	}{
+		{"32 bits", bloom.Blocked, half},
+		{"polynomial", bloom.Blocked, polynomial},
+		{"polynomial", bloom.Classic, polynomial},
+		{"polynomial", bloom.Fuse, polynomial},
+		{"polynomial", bloom.Ribbon, polynomial},
+	} {
+		row, err := measureCell(t.Context(), FPRCell{c.kind, 100_000, 10, "sequential"}, FPROptions{Short: true, Seed: 7, hash: c.hash})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s, %v: %.3g times the formula", c.name, c.kind, row.Ratio())
+		if row.Verdict != bloom.Differs {
+			t.Errorf("%s, %v: %v", c.name, c.kind, row)
+		}
+	}
+}
+
+func polynomial(key []byte) (h uint64) {
+	for _, b := range key {
+		h = 31*h + uint64(b)
+	}
+	return h
+}
+
+// A row survives being kept in a file.
+func TestFPRRowAsJSON(t *testing.T) {
+	row, err := measureCell(t.Context(), FPRCell{bloom.Fuse, 1000, 10, "decimal"}, FPROptions{Short: true, Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got FPRRow
+	if err := json.Unmarshal(text, &got); err != nil || got != row {
+		t.Errorf("%s became %v, %v; want %v", text, got, err, row)
+	}
+	for _, bad := range []string{`{"kind":"blocked","verdict":"perhaps"}`, `{"kind":"none","verdict":"agrees"}`, `[]`} {
+		if err := json.Unmarshal([]byte(bad), &got); err == nil {
+			t.Errorf("%s was read as %v", bad, got)
+		}
 	}
 }
