@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -42,80 +40,28 @@ type jobFlags struct {
 	json      bool
 	keep      bool
 
-	faults []error
+	arguments
 }
 
-var errHelp = errors.New("help")
-
 // parseJobFlags reads the main job's arguments. It lists every fault in a
-// usageError, and changes nothing on the disk.
+// usageError.
 func parseJobFlags(args []string) (*jobFlags, error) {
 	f := &jobFlags{
 		valueSize: defaultValueSize,
 		bits:      defaultBits,
 		seed:      defaultSeed,
 	}
-	if f.parse(args); errors.Is(errors.Join(f.faults...), errHelp) {
-		return nil, errHelp
-	}
-	if len(f.faults) > 0 {
-		return f, &usageError{f.faults}
-	}
-	return f, nil
-}
-
-func (f *jobFlags) parse(args []string) {
-	set := f.flagSet()
-	for {
-		err := set.Parse(args)
-		if err == nil {
-			break
-		}
-		if errors.Is(err, flag.ErrHelp) {
-			err = errHelp
-		}
-		f.faults = append(f.faults, err)
-		args = afterFault(set.Args(), err)
-	}
-	for _, a := range set.Args() {
-		f.faults = append(f.faults, fmt.Errorf("unexpected argument %q", a))
-	}
-}
-
-// afterFault returns where to go on after a fault that package flag found. It
-// stops behind an unknown flag, whose value, most likely, is what follows; but it
-// stops before what cannot be a flag, such as ---.
-func afterFault(rest []string, err error) []string {
-	if len(rest) > 0 && (strings.HasPrefix(err.Error(), "bad flag syntax") || !strings.HasPrefix(rest[0], "-")) {
-		return rest[1:]
-	}
-	return rest
-}
-
-// flagSet defines flags whose faults are noted, so that parsing goes on to the
-// next.
-func (f *jobFlags) flagSet() *flag.FlagSet {
-	set := flag.NewFlagSet("kvbench", flag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	def := func(name string, parse func(string) error) {
-		set.Func(name, "", func(s string) error {
-			if err := parse(s); err != nil {
-				f.faults = append(f.faults, fmt.Errorf("-%s %q: %w", name, s, err))
-			}
-			return nil
-		})
-	}
-	def("n", intFlag(&f.keys, bench.MinKeys, maxKeys))
-	def("value-size", intFlag(&f.valueSize, 0, bench.MaxValueSize))
-	def("lookups", intFlag(&f.lookups, 1, maxLookups))
-	def("bits", func(s string) (err error) { f.bits, err = parseBits(s); return err })
-	def("cache", func(s string) (err error) { f.cache, err = parseSize(s); return err })
-	def("seed", func(s string) (err error) { f.seed, err = parseSeed(s); return err })
-	def("dir", func(s string) error { f.dir = s; return checkNewDir(s) })
-	def("keys", func(s string) error { f.keyFile = s; return nil })
-	set.BoolVar(&f.json, "json", false, "")
-	set.BoolVar(&f.keep, "keep", false, "")
-	return set
+	f.def("n", intFlag(&f.keys, bench.MinKeys, maxKeys))
+	f.def("value-size", intFlag(&f.valueSize, 0, bench.MaxValueSize))
+	f.def("lookups", intFlag(&f.lookups, 1, maxLookups))
+	f.def("bits", func(s string) (err error) { f.bits, err = parseBits(s); return err })
+	f.def("cache", func(s string) (err error) { f.cache, err = parseSize(s); return err })
+	f.def("seed", func(s string) (err error) { f.seed, err = parseSeed(s); return err })
+	f.def("dir", func(s string) error { f.dir = s; return checkNewDir(s) })
+	f.def("keys", func(s string) error { f.keyFile = s; return nil })
+	f.defBool("json", &f.json)
+	f.defBool("keep", &f.keep)
+	return f, f.parse(args)
 }
 
 // keySet makes the keys, which it may have to read. Its faults are usage errors.

@@ -20,29 +20,45 @@ func mainJob(ctx context.Context, env environment) error {
 	if err != nil && !errors.As(err, &asked) {
 		return err
 	}
-	keys, err := f.keySet()
+	keys, err := f.keysOrEnd(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		f.faults = append(f.faults, err)
 	}
 	if len(f.faults) > 0 {
-		return &usageError{f.faults}
+		return &usageError{faults: f.faults}
 	}
 	return f.measure(ctx, env, keys)
 }
 
-func (f *jobFlags) measure(ctx context.Context, env environment, keys bench.Keys) (err error) {
-	var line *progress
-	if env.tty {
-		line = &progress{w: env.stderr}
+// keysOrEnd is keySet until the context ends: what is named may be a pipe into
+// which nobody writes.
+func (f *jobFlags) keysOrEnd(ctx context.Context) (keys bench.Keys, err error) {
+	read := make(chan struct{})
+	go func() {
+		keys, err = f.keySet()
+		close(read)
+	}()
+	select {
+	case <-read:
+		return keys, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
+}
+
+func (f *jobFlags) measure(ctx context.Context, env environment, keys bench.Keys) (err error) {
+	line := env.progress()
 	defer line.clear()
-	dir, remove, err := f.makeDir()
+	dir, err := f.makeDir(env.litter)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		line.show("removing the databases", 1)
-		err = errors.Join(err, remove())
+		err = errors.Join(err, env.litter.remove())
 	}()
 
 	c := bench.Config{
@@ -61,20 +77,17 @@ func (f *jobFlags) measure(ctx context.Context, env environment, keys bench.Keys
 	return t.run(ctx)
 }
 
-// makeDir makes the directory for the databases, and returns what removes it.
-func (f *jobFlags) makeDir() (dir string, remove func() error, err error) {
-	if f.dir == "" {
-		dir, err = os.MkdirTemp("", "kvbench-")
-	} else {
-		dir, err = f.dir, os.Mkdir(f.dir, 0o755)
-	}
-	if err != nil {
-		return "", nil, err
-	}
+// makeDir makes the directory for the databases.
+func (f *jobFlags) makeDir(l *litter) (dir string, err error) {
 	if f.keep {
-		return dir, func() error { return nil }, nil
+		l = &litter{}
 	}
-	return dir, func() error { return os.RemoveAll(dir) }, nil
+	return l.mkdir(func() (string, error) {
+		if f.dir == "" {
+			return os.MkdirTemp("", "kvbench-")
+		}
+		return f.dir, os.Mkdir(f.dir, 0o755)
+	})
 }
 
 func (f *jobFlags) printJSON(ctx context.Context, env environment, c *bench.Config) error {

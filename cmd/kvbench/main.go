@@ -14,7 +14,11 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
+
+// patience is how long a second signal waits for what the first is doing.
+const patience = time.Second
 
 func main() {
 	os.Exit(mainCode())
@@ -24,14 +28,21 @@ func mainCode() int {
 	ignoreClosedPipe()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	signals := make(chan os.Signal, 1)
+	env := environment{
+		args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr,
+		tty: isTerminal(os.Stderr), litter: &litter{},
+	}
+	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, stopSignals...)
 	go func() {
-		s := <-signals
-		signal.Stop(signals) // a second one ends the process at once
-		cancel(interrupted{s})
+		cancel(interrupted{<-signals})
+		// A second one ends the process even if it hangs, on a pipe that nobody
+		// reads or on a disk.
+		second := interrupted{<-signals}
+		<-time.After(patience)
+		_ = env.litter.remove()
+		os.Exit(second.code())
 	}()
-	env := environment{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, tty: isTerminal(os.Stderr)}
 	return env.run(ctx)
 }
 

@@ -34,7 +34,7 @@ func kvbench(t *testing.T, args ...string) (got outcome, temp string) {
 	t.Setenv("TMPDIR", temp) // Unix
 	t.Setenv("TMP", temp)    // Windows
 	var stdout, stderr bytes.Buffer
-	env := environment{args: args, stdout: &stdout, stderr: &stderr}
+	env := environment{args: args, stdout: &stdout, stderr: &stderr, litter: &litter{}}
 	got.code = env.run(context.Background())
 	got.stdout, got.stderr = stdout.String(), stderr.String()
 	return got, temp

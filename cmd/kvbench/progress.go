@@ -19,6 +19,14 @@ const progressEvery = 100 * time.Millisecond
 
 const clearLine = "\r\x1b[K"
 
+// progress returns the line for what takes long, if somebody may see it.
+func (env environment) progress() *progress {
+	if !env.tty {
+		return nil
+	}
+	return &progress{w: env.stderr}
+}
+
 // show says what is being done, and how much of it is done.
 func (p *progress) show(what string, done float64) {
 	if p == nil {

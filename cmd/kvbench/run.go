@@ -24,6 +24,7 @@ type environment struct {
 	stdout io.Writer
 	stderr io.Writer
 	tty    bool // show progress on stderr
+	litter *litter
 }
 
 // A command is what kvbench does when its first argument is the command's name.
@@ -37,6 +38,7 @@ type command struct {
 // no name: it is what kvbench does without one.
 func commands() []command {
 	return []command{
+		{"fpr", "check the filters' false-positive rates against theory", fpr},
 		{"help", "print this text", func(_ context.Context, env environment) error { return env.help() }},
 	}
 }
@@ -60,7 +62,7 @@ func (env environment) run(ctx context.Context) int {
 		for _, f := range asked.faults {
 			fmt.Fprintf(env.stderr, "kvbench: %v\n", f)
 		}
-		fmt.Fprintf(env.stderr, "\n%s", shortUsage)
+		fmt.Fprintf(env.stderr, "\n%s", asked.help())
 		return exitUsage
 	}
 	fmt.Fprintf(env.stderr, "kvbench: %v\n", err)
@@ -77,10 +79,20 @@ func (env environment) dispatch(ctx context.Context) error {
 			return c.run(ctx, env)
 		}
 	}
-	return &usageError{[]error{fmt.Errorf("there is no command %q", env.args[0])}}
+	return &usageError{faults: []error{fmt.Errorf("there is no command %q", env.args[0])}}
 }
 
 // A usageError is what was wrong with the arguments, all of it.
-type usageError struct{ faults []error }
+type usageError struct {
+	faults []error
+	usage  string // of the command, in short; that of the main job if empty
+}
 
 func (e *usageError) Error() string { return errors.Join(e.faults...).Error() }
+
+func (e *usageError) help() string {
+	if e.usage != "" {
+		return e.usage
+	}
+	return shortUsage
+}
