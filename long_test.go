@@ -102,3 +102,20 @@ func runBlock(t *testing.T, first, n uint64, replay func(uint64) string, fn case
 	wg.Wait()
 	return failures == 0, done.n
 }
+
+// runWhole runs a test that is one case. With a ledger it stands there too, and
+// is not run again once it has passed.
+func runWhole(t *testing.T, name string, fn func(done *tally)) {
+	t.Helper()
+	if *longLedger != "" && readLedger(t, *longLedger).covers(name, 1, 1) {
+		t.Logf("%s: passed before", name)
+		return
+	}
+	var done tally
+	pass := false
+	defer func() { // also when fn ends the test
+		writeLedger(t, ledgerLine{Test: name, First: 1, Cases: 1, Pass: pass && !t.Failed(), Counts: done.n})
+	}()
+	fn(&done)
+	pass = true
+}
