@@ -188,27 +188,3 @@ func TestDecodeEditTruncated(t *testing.T) {
 		}
 	}
 }
-
-// Any bytes decode without a panic to an error or to an edit that survives
-// encoding. A sum over the record is the log's affair, so that the fuzzer is
-// past it already.
-func FuzzDecodeEdit(f *testing.F) {
-	f.Add([]byte{})
-	f.Add(unhex(f, goldenEdit))
-	f.Add((&Edit{LogNum: 1}).Append(nil))
-	f.Add(append(unhex(f, goldenEdit), 0x81, 0x01, 2, 0, 0))
-	f.Add([]byte{12, 0xff, 0xff, 0xff, 0xff, 0x0f})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		e, err := DecodeEdit(b, "MANIFEST-000001", 0)
-		if err != nil {
-			if e != nil || !errors.Is(err, key.ErrCorrupt) && !errors.Is(err, key.ErrVersion) {
-				t.Fatalf("%v with error %v", e, err)
-			}
-			return
-		}
-		again, err := DecodeEdit(e.Append(nil), "MANIFEST-000001", 0)
-		if err != nil || !reflect.DeepEqual(e, again) {
-			t.Fatalf("%+v came back as %+v, %v", e, again, err)
-		}
-	})
-}
