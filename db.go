@@ -111,21 +111,45 @@ func (db *DB) Close() error {
 	db.work.Wait()
 
 	db.retireStates()
-	errs := []error{db.leaks()}
-	for _, l := range db.logs() {
-		errs = append(errs, l.finish())
-	}
+	closed, err := db.finishLogs()
+	errs := []error{db.leaks(), err}
 	if path := db.takeSpareLog(); path != "" {
 		db.remove(path)
 	}
 	if db.store != nil {
-		errs = append(errs, db.store.Close())
+		errs = append(errs, db.noteClosed(closed), db.store.Close())
 	}
 	errs = append(errs, db.tables.Close())
 	if db.lock != nil {
 		errs = append(errs, db.lock.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// finishLogs closes the logs and returns the newest; nothing if one of them
+// cannot be vouched for.
+func (db *DB) finishLogs() (closed manifest.ClosedLog, err error) {
+	var errs []error
+	for _, l := range db.logs() {
+		end, err := l.finish()
+		errs = append(errs, err)
+		closed = manifest.ClosedLog{Num: l.Num(), End: end}
+	}
+	if err := errors.Join(errs...); err != nil || closed.End == 0 {
+		return manifest.ClosedLog{}, err
+	}
+	return closed, nil
+}
+
+// noteClosed lets the manifest say which log is the newest and how far it reaches,
+// so that the next Open misses it if it is gone or cut short.
+func (db *DB) noteClosed(log manifest.ClosedLog) error {
+	if log.Num == 0 {
+		return nil
+	}
+	db.installMu.Lock()
+	defer db.installMu.Unlock()
+	return db.store.Log(&manifest.Edit{NextFileNum: db.nextFile.Load(), Closed: log}, db.version)
 }
 
 // enter counts a call that installs versions, so that Close waits for it. The

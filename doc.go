@@ -12,8 +12,8 @@
 // A damaged file gives an error that names the file and the offset, or exactly
 // the right data: never wrong data, never "not found" for a stored key. A damaged
 // filter is ignored, since the table can be read without it. There is one limit:
-// the newest log, deleted or cut short by somebody's hand, looks like one whose
-// end a power cut took.
+// after a crash, the newest log deleted or cut short by somebody's hand looks like
+// one whose end a power cut took. After Close it does not.
 //
 // Errors come back to the caller. The library never ends the process and never
 // panics over what it finds on a disk.

@@ -69,11 +69,12 @@ func newDB(dir string, opts Options) *DB {
 // An opening is a DB on its way to be open.
 type opening struct {
 	*DB
-	files    []fileName // of the directory, as it was found
-	logNum   uint64     // the oldest log that is needed; 0 if there is no database yet
-	tableSeq uint64     // the largest sequence number in any table, ever
-	tail     replayTail // what may go to the new log
-	created  []string   // files made so far, which a failure removes
+	files    []fileName         // of the directory, as it was found
+	logNum   uint64             // the oldest log that is needed; 0 if there is no database yet
+	closed   manifest.ClosedLog // the newest log, if the database was closed
+	tableSeq uint64             // the largest sequence number in any table, ever
+	tail     replayTail         // what may go to the new log
+	created  []string           // files made so far, which a failure removes
 }
 
 // fileName is a file of ours in the directory.
@@ -253,7 +254,7 @@ func (op *opening) load(exists bool) error {
 		op.tornLog(state.Dropped)
 	}
 	op.version = state.Version
-	op.logNum = state.LogNum
+	op.logNum, op.closed = state.LogNum, state.Closed
 	op.lastSeq, op.tableSeq = state.LastSeq, state.LastSeq
 	op.nextFile.Store(max(state.NextFileNum, op.largestFileNum()+1))
 	return nil

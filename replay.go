@@ -110,15 +110,26 @@ func (op *opening) replay() error {
 }
 
 // neededLogs lists the logs whose writes are in no table yet. The oldest of them
-// must be there: the manifest named it after it was durable. Of a database that
-// is being created there is none.
+// must be there: the manifest named it after it was durable. So must the newest
+// one of a database that was closed. Of a database that is being created there is
+// none.
 func (op *opening) neededLogs() ([]wal.LogFile, error) {
 	if op.logNum == 0 {
 		return nil, nil
 	}
 	logs := op.logFiles(op.logNum)
+	closed := op.closed
+	hasClosed := closed.Num < op.logNum
+	for i := range logs {
+		if logs[i].Num == closed.Num {
+			logs[i].End, hasClosed = closed.End, true
+		}
+	}
 	if len(logs) == 0 || logs[0].Num != op.logNum {
 		return nil, key.Corruptf(op.logPath(op.logNum), -1, "the log is missing, and the manifest needs it")
+	}
+	if !hasClosed {
+		return nil, key.Corruptf(op.logPath(closed.Num), -1, "the log is missing, and the database was closed with it")
 	}
 	return logs, nil
 }

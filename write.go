@@ -33,15 +33,20 @@ type logFile struct {
 	flushed atomic.Bool // its memtable is a durable table: the log is not needed
 }
 
-// finish makes the log durable, marks it as complete, and closes it.
-func (l *logFile) finish() error {
+// finish makes the log durable, marks it as complete, and closes it. It returns
+// where the log's records end, or 0 if it cannot vouch for that.
+func (l *logFile) finish() (end int64, err error) {
 	if l.flushed.Load() {
-		return nil
+		return 0, nil
 	}
 	if l.Err() != nil { // an append failed: without a seal, but durable
-		return errors.Join(l.SyncAll(), l.Abandon())
+		return 0, errors.Join(l.SyncAll(), l.Abandon())
 	}
-	return errors.Join(l.Trim(), l.Close())
+	end = l.Size()
+	if err := errors.Join(l.Trim(), l.Close()); err != nil {
+		return 0, err
+	}
+	return end, nil
 }
 
 // NewBatch returns an empty batch. The zero Batch is one too.

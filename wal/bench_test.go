@@ -55,7 +55,7 @@ func BenchmarkReplay(b *testing.B) {
 	for i := range 400_000 {
 		mustAppend(b, w, payload(i, 140))
 	}
-	logs := []LogFile{{7, w.path}}
+	logs := []LogFile{{Num: 7, Path: w.path}}
 	b.ResetTimer()
 	for b.Loop() {
 		report, err := Replay(vfs.OS(), logs, func(uint64, []byte) error { return nil })

@@ -61,7 +61,7 @@ func (s *sim) logs(fs *vfs.Mem) []LogFile {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	logs := []LogFile{{s.oldest, simPath(s.oldest)}}
+	logs := []LogFile{{Num: s.oldest, Path: simPath(s.oldest)}}
 	for _, name := range names {
 		var num uint64
 		if _, err := fmt.Sscanf(name, "%d.log", &num); err != nil {
@@ -69,7 +69,7 @@ func (s *sim) logs(fs *vfs.Mem) []LogFile {
 		}
 		s.next = max(s.next, num+1)
 		if num > s.oldest {
-			logs = append(logs, LogFile{num, name})
+			logs = append(logs, LogFile{Num: num, Path: name})
 		}
 	}
 	return logs

@@ -15,6 +15,7 @@ import (
 type LogFile struct {
 	Num  uint64
 	Path string
+	End  int64 // up to here its records were durable when it was closed; 0 if that is not known
 }
 
 // Report says what Replay found.
@@ -36,7 +37,8 @@ type Report struct {
 // if that part was known to be durable: by the next log's header, or by a mark
 // in a log that follows, since each log is made durable after the one before
 // it. Then Replay returns a CorruptionError. Otherwise a power cut took the
-// end, and the logs that follow are dropped.
+// end, and the logs that follow are dropped. A log that ends before its
+// LogFile's End is damaged likewise.
 //
 // A log that follows none, and is not the first, is passed over. It was begun by
 // somebody who had replayed the logs before it and was to take their place, and
@@ -69,6 +71,10 @@ func Replay(fsys vfs.FS, logs []LogFile, fn func(num uint64, payload []byte) err
 		err := p.open(l, func(r *Reader) error { return p.log(l.Num, logs[0].Num, r) })
 		if err != nil {
 			return p.report, err
+		}
+		if end := p.seen[l.Num].end; end < l.End {
+			return p.report, key.Corruptf(l.Path, end, "the log ends here, but it was closed with records up to offset %d; "+
+				"restore the file, or repair the database and lose what follows", l.End)
 		}
 	}
 	return p.report, nil

@@ -37,7 +37,7 @@ func newChain(t *testing.T, n, sync int) *chain {
 				mustSync(t, w) // the second sync leaves a mark
 			}
 		}
-		c.logs = append(c.logs, LogFile{num, path})
+		c.logs = append(c.logs, LogFile{Num: num, Path: path})
 		c.ws = append(c.ws, w)
 		c.ends = append(c.ends, ends)
 		prev = w
@@ -211,7 +211,7 @@ func TestReplayFreshStart(t *testing.T) {
 		mustAppend(t, w, payload(2*perLog+i, 100))
 		mustSync(t, w)
 	}
-	c.logs = append(c.logs, LogFile{12, "000012.log"})
+	c.logs = append(c.logs, LogFile{Num: 12, Path: "000012.log"})
 	c.ws = append(c.ws, w)
 	got, report, err := c.replay(t)
 	if err != nil || !slices.Equal(got, []int{0, 1}) || report.DroppedLogs != 1 {
@@ -254,7 +254,7 @@ func TestReplayFailedAppend(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &chain{m: m, logs: []LogFile{{10, "000010.log"}}, ws: []*Writer{old}}
+		c := &chain{m: m, logs: []LogFile{{Num: 10, Path: "000010.log"}}, ws: []*Writer{old}}
 		mustAppend(t, old, payload(0, 100))
 		mustSync(t, old)
 		if _, err := old.Append(payload(1, 100)); !errors.Is(err, errDone) {
@@ -265,7 +265,7 @@ func TestReplayFailedAppend(t *testing.T) {
 			w := mustCreate(t, m, "000011.log", 11, Options{After: old})
 			mustAppend(t, w, payload(4, 100))
 			mustSync(t, w)
-			c.logs = append(c.logs, LogFile{11, "000011.log"})
+			c.logs = append(c.logs, LogFile{Num: 11, Path: "000011.log"})
 			c.ws = append(c.ws, w)
 			want = []int{0, 4}
 		}
@@ -281,7 +281,7 @@ func TestReplayEmptyNewestLog(t *testing.T) {
 	for _, n := range []int{0, 4 << 10, 1 << 20} {
 		c := newChain(t, 1, 0)
 		writeFile(t, c.m, "000011.log", make([]byte, n))
-		c.logs = append(c.logs, LogFile{11, "000011.log"})
+		c.logs = append(c.logs, LogFile{Num: 11, Path: "000011.log"})
 		got, report, err := c.replay(t)
 		if err != nil || !slices.Equal(got, upTo(perLog)) || report.DroppedLogs != 0 || report.DroppedBytes != 0 {
 			t.Errorf("%d zeros: %v, %+v, %v", n, got, report, err)

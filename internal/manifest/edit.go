@@ -21,8 +21,16 @@ type Edit struct {
 	LogNum      uint64 // logs with a smaller number are not needed any more
 	NextFileNum uint64 // no file number from here on was given out
 	LastSeq     uint64 // the largest sequence number in any table
+	Closed      ClosedLog
 	Deleted     []DeletedTable
 	Added       []NewTable
+}
+
+// ClosedLog names the newest log of a database that was closed, and how far its
+// records reach. The edit that holds it is a manifest's last one.
+type ClosedLog struct {
+	Num uint64 // 0: the database was not closed
+	End int64
 }
 
 // NewTable places a table on a level.
@@ -45,6 +53,7 @@ type DeletedTable struct {
 //
 //	tag       body
 //	 2        format:uv
+//	 3        closed log = num:uv end:uv
 //	 4        log number:uv
 //	 6        next file number:uv
 //	 8        last sequence number:uv
@@ -72,6 +81,7 @@ type DeletedTable struct {
 // changes what the rest means, so that an unknown one is key.ErrVersion.
 const (
 	tagFormat      = 2
+	tagClosed      = 3
 	tagLogNum      = 4
 	tagNextFileNum = 6
 	tagLastSeq     = 8
@@ -89,6 +99,11 @@ func (e *Edit) Append(dst []byte) []byte {
 		}
 	}
 	var body []byte
+	if e.Closed.Num != 0 {
+		body = binary.AppendUvarint(body[:0], e.Closed.Num)
+		body = binary.AppendUvarint(body, uint64(e.Closed.End))
+		dst = appendField(dst, tagClosed, body)
+	}
 	for _, d := range e.Deleted {
 		body = binary.AppendUvarint(body[:0], uint64(d.Level))
 		body = binary.AppendUvarint(body, d.Num)
@@ -181,6 +196,8 @@ func (e *Edit) decode(b []byte) error {
 
 func (e *Edit) decodeField(tag uint64, body *coding.Decoder) error {
 	switch tag {
+	case tagClosed:
+		return e.decodeClosed(body)
 	case tagAdded:
 		return e.decodeAdded(body)
 	case tagDeleted:
@@ -208,6 +225,17 @@ func skipUnknown(tag uint64) error {
 		return nil
 	}
 	return fmt.Errorf("%w: unknown field %d; use a newer release", key.ErrVersion, tag)
+}
+
+func (e *Edit) decodeClosed(d *coding.Decoder) error {
+	e.Closed = ClosedLog{Num: d.Uvarint(), End: int64(d.Uvarint())}
+	if err := d.Finish(); err != nil {
+		return err
+	}
+	if e.Closed.Num == 0 || e.Closed.End < 0 {
+		return fmt.Errorf("log %d was closed at offset %d", e.Closed.Num, e.Closed.End)
+	}
+	return nil
 }
 
 func (e *Edit) decodeDeleted(d *coding.Decoder) error {

@@ -16,6 +16,7 @@ import (
 func fullEdit() *Edit {
 	return &Edit{
 		Format: 1, LogNum: 7, NextFileNum: 300, LastSeq: 1 << 40,
+		Closed:  ClosedLog{Num: 8, End: 1000},
 		Deleted: []DeletedTable{{0, 3}, {6, 200}},
 		Added: []NewTable{{1, &TableMeta{
 			Num: 5, ID: 0x1122334455667788, Size: 4096,
@@ -33,6 +34,7 @@ var goldenEdit = strings.Join([]string{
 	"04 01 07",                 // log number 7
 	"06 02 ac02",               // next file number 300
 	"08 06 808080808020",       // last sequence number 2^40
+	"03 03 08 e807",            // closed with log 8, which ends at 1000
 	"0a 02 00 03",              // level 0 loses table 3
 	"0a 03 06 c801",            // level 6 loses table 200
 	"0c 36 01",                 // level 1 gets
@@ -181,7 +183,7 @@ func TestDecodeEditRefuses(t *testing.T) {
 // A prefix of an edit is an edit only where it ends with a field.
 func TestDecodeEditTruncated(t *testing.T) {
 	b := unhex(t, goldenEdit)
-	whole := map[int]bool{0: true, 3: true, 6: true, 10: true, 18: true, 22: true, 27: true}
+	whole := map[int]bool{0: true, 3: true, 6: true, 10: true, 18: true, 23: true, 27: true, 32: true}
 	for n := range b {
 		if _, err := DecodeEdit(b[:n], "MANIFEST-000001", 0); (err == nil) != whole[n] {
 			t.Errorf("%d bytes: %v", n, err)

@@ -13,10 +13,11 @@ import (
 
 // State is what a manifest says of a database.
 type State struct {
-	Version     *Version // without filters
-	LogNum      uint64   // logs with a smaller number are not needed
-	NextFileNum uint64   // no file number from here on was given out
-	LastSeq     uint64   // the largest sequence number in any table
+	Version     *Version  // without filters
+	LogNum      uint64    // logs with a smaller number are not needed
+	NextFileNum uint64    // no file number from here on was given out
+	LastSeq     uint64    // the largest sequence number in any table
+	Closed      ClosedLog // the newest log, if nothing happened since the database was closed
 
 	Num     uint64 // of the manifest file
 	Dropped int64  // bytes of torn tail that were passed over
@@ -91,11 +92,13 @@ func readEdits(f vfs.File, path string, num uint64) (*State, error) {
 	return s, nil
 }
 
-// note takes over the numbers of an edit. They only grow.
+// note takes over the numbers of an edit. They only grow; that a database was
+// closed holds until the next edit.
 func (s *State) note(e *Edit) {
 	s.LogNum = max(s.LogNum, e.LogNum)
 	s.NextFileNum = max(s.NextFileNum, e.NextFileNum)
 	s.LastSeq = max(s.LastSeq, e.LastSeq)
+	s.Closed = e.Closed
 }
 
 // ledger collects by file number the tables that a sequence of edits leaves, so

@@ -55,6 +55,7 @@ func TestLoadBadEdits(t *testing.T) {
 		"deleted twice":          {[][]byte{first, add(1, t1).Append(nil), (&Edit{Deleted: []DeletedTable{{1, 1}, {1, 1}}}).Append(nil)}, key.ErrCorrupt},
 		"added twice":            {[][]byte{first, add(1, t1).Append(nil), add(2, t1).Append(nil)}, key.ErrCorrupt},
 		"overlap in a level":     {[][]byte{first, add(1, t1, t2).Append(nil)}, key.ErrCorrupt},
+		"closed with no log":     {[][]byte{first, {tagClosed, 2, 0, 0}}, key.ErrCorrupt},
 		"sound":                  {[][]byte{first, add(1, t1).Append(nil), add(2, t2).Append(nil)}, nil},
 		"overlap that went away": {[][]byte{first, add(1, t1).Append(nil), (&Edit{Deleted: []DeletedTable{{1, 1}}, Added: add(1, t2).Added}).Append(nil)}, nil},
 	} {
