@@ -2,6 +2,7 @@ package vfs
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -63,6 +64,7 @@ var (
 	errBackwards = errors.New("the append position cannot move backwards")
 	errNegative  = errors.New("negative offset or size")
 	errIntoSelf  = errors.New("directory would move into itself")
+	errRemoved   = fmt.Errorf("the file was removed: %w", fs.ErrNotExist)
 )
 
 // NewMem returns an empty file system without a limit of space, latency, or the

@@ -56,7 +56,7 @@ func openFile(name string, flags int) (File, error) {
 	if err != nil {
 		return nil, closeAfter(f, err)
 	}
-	return &osFile{f: f}, nil
+	return &osFile{f: f, named: named(info)}, nil
 }
 
 // closeAfter closes f because of err, which says more than what Close says.
@@ -117,6 +117,8 @@ func (osFS) Stat(name string) (Info, error) {
 type osFile struct {
 	f   *os.File
 	pos int64 // where Append writes; only the appending goroutine uses it
+
+	named bool // it had a name when it was opened, and the system says so
 }
 
 func (o *osFile) ReadAt(p []byte, off int64) (int, error) { return o.f.ReadAt(p, off) }
@@ -158,6 +160,18 @@ func (o *osFile) Size() (int64, error) {
 		return 0, err
 	}
 	return info.Size(), nil
+}
+
+// Sync implements File. What is durable in a file that has lost its name is not
+// there after a restart: to say so is no use to anybody.
+func (o *osFile) Sync() error {
+	if err := o.sync(); err != nil {
+		return err
+	}
+	if info, err := o.f.Stat(); o.named && err == nil && !named(info) {
+		return pathError(OpSync, o.f.Name(), errRemoved)
+	}
+	return nil
 }
 
 func (o *osFile) Close() error { return o.f.Close() }

@@ -24,3 +24,9 @@ func syncDir(dir string) error {
 	}
 	return d.Close()
 }
+
+// named reports whether a file is known to have a name.
+func named(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink > 0
+}

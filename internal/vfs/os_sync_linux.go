@@ -6,15 +6,23 @@ import (
 	"syscall"
 )
 
-// Sync is fdatasync: it writes the size too, when that has changed, but no times.
-func (o *osFile) Sync() error { return o.call(OpSync, syscall.Fdatasync) }
+// sync is fdatasync: it writes the size too, when that has changed, but no times.
+func (o *osFile) sync() error { return o.call(OpSync, syscall.Fdatasync) }
 
 // allocate reserves blocks and grows the file. A file system that cannot do so
-// is left alone.
+// is left alone. Some, ext4 for one, keep what they found before there was no
+// more: that is given back, for it may be the last there is.
 func (o *osFile) allocate(n int64) error {
-	err := o.call(OpAllocate, func(fd int) error { return syscall.Fallocate(fd, 0, 0, n) })
+	before, err := o.Size()
+	if err != nil {
+		return err
+	}
+	err = o.call(OpAllocate, func(fd int) error { return syscall.Fallocate(fd, 0, 0, n) })
 	if errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS) {
 		return nil
+	}
+	if err != nil {
+		err = errors.Join(err, o.f.Truncate(before))
 	}
 	return err
 }

@@ -79,12 +79,14 @@ type File interface {
 
 	// Sync makes all bytes appended before the call, and the size, durable: those
 	// of other handles and of earlier processes too. On Windows it needs a file
-	// opened for appending.
+	// opened for appending. A file that was removed may make it an error that is
+	// fs.ErrNotExist.
 	Sync() error
 
 	// Allocate reserves disk space for the first n bytes, so that a later Sync
 	// has no metadata to write. It may grow the file with zeros. Where it is
-	// not supported it does nothing and returns nil.
+	// not supported it does nothing and returns nil. On an error nothing is
+	// reserved.
 	Allocate(n int64) error
 
 	// Truncate cuts the file to n bytes. A cut within a sector may write that
