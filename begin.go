@@ -11,6 +11,7 @@ import (
 // with. Only its last step, the switch of CURRENT, changes what the next Open
 // sees.
 func (op *opening) begin() error {
+	op.fs = op.tables.FS() // from now on there may be idle tables to close
 	if op.tail.tooMany {
 		if err := op.write(op.mem); err != nil {
 			return err

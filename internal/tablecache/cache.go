@@ -57,11 +57,12 @@ const numShards = 16
 // count what they read in stats; either may be nil.
 func New(fs vfs.FS, dir string, blocks *cache.Cache, maxOpen int, stats *sstable.Stats) *Cache {
 	c := &Cache{
-		fs: fs, dir: dir, blocks: blocks, stats: stats,
+		dir: dir, blocks: blocks, stats: stats,
 		maxOpen:  int64(maxOpen),
 		obsolete: make(map[*Table]struct{}),
 		opening:  make(map[uint64]*opening),
 	}
+	c.fs = relieved{fs, c}
 	for i := range c.shards {
 		c.shards[i].Store(new(map[uint64]*Table))
 	}

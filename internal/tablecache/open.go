@@ -110,18 +110,9 @@ func (c *Cache) openTable(t *manifest.TableMeta) (*sstable.Reader, error) {
 	return reader, nil
 }
 
-// relief is how many idle tables are closed when the system has no descriptor
-// left: more than one, since logs and new tables need some too.
-const relief = 8
-
-// openFile opens a file. When too many are open it closes some tables and tries
-// once more.
+// openFile opens a table's file. One that is missing is damage.
 func (c *Cache) openFile(name string) (vfs.File, error) {
 	f, err := c.fs.Open(name)
-	if err != nil && vfs.IsTooManyFiles(err) {
-		c.evict(max(0, c.open.Load()-relief))
-		f, err = c.fs.Open(name)
-	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &key.CorruptionError{
 			File: filepath.Base(name), Offset: -1, What: "the manifest lists this table, but there is no such file", Err: err,
