@@ -27,16 +27,19 @@ func TestChild(t *testing.T) {
 	if len(role) == 0 {
 		return
 	}
-	switch role[0] {
-	case "open":
-		childOpen(role[1], role[2] == "ro")
-	case "hold":
-		childHold(role[1])
-	case "write":
-		childWrite(role[1:])
-	default:
+	play := childRoles[role[0]]
+	if play == nil {
 		t.Fatalf("unknown role %q", role[0])
 	}
+	play(role[1:])
+}
+
+// childRoles are what a child can be. What only some systems have is added
+// there.
+var childRoles = map[string]func(args []string){
+	"open":  func(args []string) { childOpen(args[0], args[1] == "ro") },
+	"hold":  func(args []string) { childHold(args[0]) },
+	"write": childWrite,
 }
 
 // say writes one line for the parent.
