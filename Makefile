@@ -1,6 +1,6 @@
 # Shortcuts for what CONTRIBUTING.md describes. .ci/run is where the steps are.
 
-.PHONY: check test race lint fmt fuzz-short crash bench bench-compare generate-clean
+.PHONY: check test race lint fmt fuzz-short fuzz-long crash bench bench-compare generate-clean
 
 check: ## everything that must hold before a change lands
 	.ci/run
@@ -19,6 +19,9 @@ fmt: ## format all code
 
 fuzz-short: ## every decoder, a few seconds each
 	.ci/run fuzz
+
+fuzz-long: ## every decoder, FUZZ_MINUTES (10) in sum over as many runs as that takes
+	.ci/fuzz-long
 
 # The long forms take hours in all and may be stopped at any time: the ledger
 # folder keeps what has passed.
