@@ -3,9 +3,6 @@ package sift_test
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -45,6 +42,21 @@ func methods() []method {
 		{"Flush", (*sift.DB).Flush},
 		{"Compact", func(db *sift.DB) error { return db.Compact(nil, nil) }},
 		{"NewIter", func(db *sift.DB) error { _, err := scan(db, nil, nil); return err }},
+		{"Metrics", func(db *sift.DB) error {
+			_ = db.Metrics().String()
+			_, err := db.Has(k) // it cannot fail itself
+			return err
+		}},
+		{"snapshot Has", func(db *sift.DB) error {
+			s := db.NewSnapshot()
+			_, err := s.Has(k)
+			return errors.Join(err, ignoreClosed(s.Close()))
+		}},
+		{"snapshot AppendGet", func(db *sift.DB) error {
+			s := db.NewSnapshot()
+			_, err := s.AppendGet(nil, k)
+			return errors.Join(err, ignoreClosed(s.Close()))
+		}},
 		{"snapshot Get", func(db *sift.DB) error {
 			s := db.NewSnapshot()
 			_, err := s.Get(k)
@@ -262,58 +274,6 @@ func TestP181_ReleasedSnapshot(t *testing.T) {
 	_, err = s.NewIter(nil)
 	wantError(t, "NewIter", err, sift.ErrReleased)
 	must(t, s.Close(), db.Close())
-}
-
-// A thousand lives leave no goroutine, descriptor or memory behind.
-func TestThousandOpens(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	rounds := 150
-	if *longForm {
-		rounds = 1000
-	}
-	o := small()
-	dir := filepath.Join(t.TempDir(), "db")
-	life := func() {
-		db, err := sift.Open(dir, &o)
-		must(t, err, db.Put([]byte("k"), []byte("v"), sift.NoSync))
-		_, err = db.Get([]byte("k"))
-		must(t, err, db.Close())
-	}
-	for range 10 {
-		life()
-	}
-	fds, heap := descriptors(t), heapSize()
-	for range rounds {
-		life()
-	}
-	if now := descriptors(t); now > fds {
-		t.Errorf("%d descriptors, %d before", now, fds)
-	}
-	if now := heapSize(); now > heap+4<<20 {
-		t.Errorf("heap of %d bytes, %d before", now, heap)
-	}
-	entries, err := os.ReadDir(dir)
-	if must(t, err); len(entries) > 20 {
-		t.Errorf("%d files after %d lives", len(entries), rounds)
-	}
-}
-
-// descriptors counts the open ones, 0 where the system does not say.
-func descriptors(t testing.TB) int {
-	entries, err := os.ReadDir("/proc/self/fd")
-	if errors.Is(err, os.ErrNotExist) {
-		return 0
-	}
-	must(t, err)
-	return len(entries)
-}
-
-func heapSize() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // A failed Open, at whichever of its calls, leaves no handle, lock or goroutine,
