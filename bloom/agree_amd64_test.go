@@ -4,6 +4,18 @@ package bloom
 
 import "testing"
 
+// machines returns ways to run something, one for each assembly there is.
+func machines() (ways []func(func())) {
+	for _, avx512 := range []bool{hasAVX512, false} {
+		ways = append(ways, func(run func()) {
+			defer func(was bool) { hasAVX512 = was }(hasAVX512)
+			hasAVX512 = avx512
+			run()
+		})
+	}
+	return ways
+}
+
 // machinePaths returns the assembly for f that this processor can run, chosen
 // here and not by the processor.
 func machinePaths(f *Filter) (paths []path) {

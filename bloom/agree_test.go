@@ -70,9 +70,11 @@ func TestPathsAgree(t *testing.T) {
 		f := open(t, buildExactly(t, Fuse, bits, randomHashes(1, 30_000)))
 		assertPathsAgree(t, f, append(randomHashes(1, 30_000), randomHashes(2, effort(100_000))...))
 	}
-	f := open(t, build(t, Blocked, 10, randomHashes(1, 1000)))
-	for n := range 70 {
-		assertPathsAgree(t, f, randomHashes(uint64(n), n))
+	for _, bits := range []float64{10, 24} { // up to eight probes, and more
+		f := open(t, build(t, Blocked, bits, randomHashes(1, 1000)))
+		for n := range 70 {
+			assertPathsAgree(t, f, append(randomHashes(uint64(n), n), randomHashes(1, n)...))
+		}
 	}
 }
 
@@ -129,6 +131,42 @@ func TestManyAgrees(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A key of any length, at any place, is asked for as its hash is.
+func TestKeysAgree(t *testing.T) {
+	text := make([]byte, 200)
+	for i, h := range randomHashes(5, len(text)) {
+		text[i] = byte(h)
+	}
+	for _, kind := range allKinds {
+		for _, bits := range []float64{3, 10, 24} { // so few keys that each length meets both answers
+			hs := randomHashes(1, 5000)
+			var keys [][]byte
+			for length := range 100 {
+				for at := range 100 {
+					keys = append(keys, text[at:at+length:at+length])
+				}
+			}
+			for i := 0; i < len(keys); i += 3 {
+				hs = append(hs, Hash(keys[i]))
+			}
+			f := open(t, build(t, kind, bits, hs))
+			for _, on := range machines() {
+				on(func() {
+					for i, key := range keys {
+						got, want := f.MayContainKey(key), mayContainGo(f, Hash(key))
+						if got != want || mayContainKeyGo(f, key) != want || i%3 == 0 && !got {
+							t.Fatalf("%v, %v bits: %v for a key of %d bytes, its hash %v", kind, bits, got, len(key), want)
+						}
+					}
+				})
+			}
+		}
+	}
+	if !(*Filter)(nil).MayContainKey(text) || !(&Filter{}).MayContainKey(text[:16]) {
+		t.Error("no filter denies a key")
 	}
 }
 

@@ -8,6 +8,12 @@ package bloom
 //go:noescape
 func mayContain(f *Filter, h uint64) bool
 
+// mayContainKey is mayContainKeyGo, in assembly where mayContain is and the key is
+// short.
+//
+//go:noescape
+func mayContainKey(f *Filter, key []byte) bool
+
 // batch sets out[i] for all of hs, of which there is one at least, of a filter
 // that has lines.
 func batch(f *Filter, hs []uint64, out []bool) {

@@ -3,8 +3,8 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// The assembly of blocked filters and of fuse filters of 8 bits. Every function here agrees to the bit with
-// its reference in Go; the tests compare them.
+// The assembly of blocked filters and of fuse filters of 8 bits. Every function
+// here agrees to the bit with its reference in Go; the tests compare them.
 //
 // A key's probes are lanes of 32 bits. Lane i holds x_i = C^i * low32(h); the top
 // four bits of x_i choose one of the 16 words of the line, which a permutation
@@ -21,6 +21,13 @@
 // processor can have misses in flight.
 
 #define AHEAD 16
+
+// Of xxHash64.
+#define PRIME1 0x9e3779b185ebca87
+#define PRIME2 0xc2b2ae3d27d4eb4f
+#define PRIME3 0x165667b19e3779f9
+#define PRIME4 0x85ebca77c2b2ae63
+#define PRIME5 0x27d4eb2f165667c5
 
 // C^1..C^16 mod 2^32 for C = golden32.
 DATA powers<>+0(SB)/4, $0x9e3779b9
@@ -76,6 +83,20 @@ GLOBL ones<>(SB), RODATA|NOPTR, $128
 	VPSRLD       $23, Z18, Z18    \
 	VPRORVD      Z18, Z19, Z19    \
 	VPTESTNMD    Z17, Z19, K1, K2 \
+	KORTESTW     K2, K2
+
+// PROBE8 is PROBE512 for at most eight probes. Half the lanes are less than half
+// the work: a processor has more units for 256 bits than for 512. One permutation
+// of two registers reaches all 16 words.
+#define PROBE8 \
+	VPBROADCASTD BX, Y18           \
+	VPMULLD      Y16, Y18, Y18     \
+	VPSRLD       $28, Y18, Y19     \
+	VMOVDQU32    (DX), Y20         \
+	VPERMI2D     32(DX), Y20, Y19  \
+	VPSRLD       $23, Y18, Y18     \
+	VPRORVD      Y18, Y19, Y19     \
+	VPTESTNMD    Y17, Y19, K1, K2  \
 	KORTESTW     K2, K2
 
 // CONSTANTS256 loads the powers of C.
@@ -177,8 +198,105 @@ fuse: // of 8 bits: probeFuse in as many instructions as it takes
 	SETEQ ret+16(FP)
 	RET
 
+// func mayContainKey(f *Filter, key []byte) bool
+//
+// The hash of a short key (xxHash64 of less than 32 bytes, as its specification
+// has it) goes into the probe in a register, which saves a call of the two.
+TEXT ·mayContainKey(SB), NOSPLIT, $0-33
+	MOVQ  f+0(FP), DI
+	MOVQ  key_base+8(FP), R9
+	MOVQ  key_len+16(FP), CX
+	MOVQ  Filter_lines(DI), R8
+	TESTQ R8, R8
+	JEQ   other
+	CMPQ  CX, $32
+	JCC   other
+	MOVQ  $PRIME1, R10
+	MOVQ  $PRIME2, R11
+	MOVQ  $PRIME3, R12
+	MOVQ  $PRIME5, R13
+	LEAQ  (R13)(CX*1), BX
+	SUBQ  $8, CX
+	JCS   half
+	MOVQ  $PRIME4, SI
+
+word:
+	MOVQ  (R9), AX
+	ADDQ  $8, R9
+	IMULQ R11, AX
+	ROLQ  $31, AX
+	IMULQ R10, AX
+	XORQ  AX, BX
+	ROLQ  $27, BX
+	IMULQ R10, BX
+	ADDQ  SI, BX
+	SUBQ  $8, CX
+	JCC   word
+
+half:
+	TESTQ $4, CX                 // CX is 8 less than what is left
+	JEQ   octets
+	MOVL  (R9), AX
+	ADDQ  $4, R9
+	IMULQ R10, AX
+	XORQ  AX, BX
+	ROLQ  $23, BX
+	IMULQ R11, BX
+	ADDQ  R12, BX
+
+octets:
+	ANDQ $3, CX
+	JEQ  mixed
+
+octet:
+	MOVBLZX (R9), AX
+	INCQ    R9
+	IMULQ   R13, AX
+	XORQ    AX, BX
+	ROLQ    $11, BX
+	IMULQ   R10, BX
+	DECQ    CX
+	JNE     octet
+
+mixed:
+	MOVQ  BX, AX
+	SHRQ  $33, AX
+	XORQ  AX, BX
+	IMULQ R11, BX
+	MOVQ  BX, AX
+	SHRQ  $29, AX
+	XORQ  AX, BX
+	IMULQ R12, BX
+	MOVQ  BX, AX
+	SHRQ  $32, AX
+	XORQ  AX, BX
+	MOVQ  BX, AX
+	MOVQ  Filter_body(DI), SI
+	LINE
+	CMPB  ·hasAVX512(SB), $0
+	JEQ   avx2
+	KMOVW Filter_mask(DI), K1
+	CONSTANTS512
+	PROBE512
+	SETEQ ret+32(FP)
+	RET
+
+avx2:
+	MOVBQZX Filter_lanes(DI), CX
+	CONSTANTS256
+	LANES256
+	PROBE256
+	SETEQ   ret+32(FP)
+	VZEROUPPER
+	RET
+
+other:
+	JMP ·mayContainKeyGo(SB)
+
 // func batch512(f *Filter, hs []uint64, out *bool)
-TEXT ·batch512(SB), NOSPLIT, $0-40
+//
+// The stack holds the addresses of the next AHEAD lines in a ring.
+TEXT ·batch512(SB), NOSPLIT, $128-40 // 8*AHEAD bytes
 	MOVQ f+0(FP), DI
 	MOVQ hs_base+8(FP), R9
 	MOVQ hs_len+16(FP), R10
@@ -188,49 +306,67 @@ TEXT ·batch512(SB), NOSPLIT, $0-40
 	KMOVW Filter_mask(DI), K1
 	CONSTANTS512
 	LEAQ (R9)(R10*8), R10        // end of the hashes
-	LEAQ (8*AHEAD)(R9), R11
-	CMPQ R11, R10
-	CMOVQHI R10, R11             // end of those to prefetch first
+	LEAQ -8(R10), R14            // the last of them
 	MOVQ R9, R13
+	XORL R11, R11                // place in the ring
 
 first:
-	CMPQ R13, R11
-	JEQ  ahead
 	MOVQ (R13), AX
 	LINE
 	PREFETCHT0 (DX)
+	MOVQ DX, ring-128(SP)(R11*1)
 	ADDQ $8, R13
-	JMP  first
-
-ahead: // R13 runs AHEAD keys before R9
+	ADDQ $8, R11
 	CMPQ R13, R10
-	JEQ  rest
+	JEQ  ready
+	CMPQ R11, $(8*AHEAD)
+	JNE  first
+
+ready: // R13 runs AHEAD keys before R9, and stays at the last
+	XORL R11, R11
+	CMPB Filter_lanes(DI), $8
+	JHI  wide
+
+narrow:
+	MOVQ ring-128(SP)(R11*1), CX
+	CMPQ R13, R14
+	CMOVQHI R14, R13
 	MOVQ (R13), AX
 	LINE
 	PREFETCHT0 (DX)
+	MOVQ DX, ring-128(SP)(R11*1)
 	ADDQ $8, R13
-	MOVQ (R9), AX
-	MOVQ AX, BX
+	ADDQ $8, R11
+	ANDQ $(8*AHEAD-1), R11
+	MOVQ (R9), BX
+	MOVQ CX, DX
+	PROBE8
+	SETEQ (R12)
+	INCQ  R12
+	ADDQ  $8, R9
+	CMPQ  R9, R10
+	JNE   narrow
+	RET
+
+wide:
+	MOVQ ring-128(SP)(R11*1), CX
+	CMPQ R13, R14
+	CMOVQHI R14, R13
+	MOVQ (R13), AX
 	LINE
+	PREFETCHT0 (DX)
+	MOVQ DX, ring-128(SP)(R11*1)
+	ADDQ $8, R13
+	ADDQ $8, R11
+	ANDQ $(8*AHEAD-1), R11
+	MOVQ (R9), BX
+	MOVQ CX, DX
 	PROBE512
 	SETEQ (R12)
 	INCQ  R12
 	ADDQ  $8, R9
-	JMP  ahead
-
-rest:
-	CMPQ R9, R10
-	JEQ  done
-	MOVQ (R9), AX
-	MOVQ AX, BX
-	LINE
-	PROBE512
-	SETEQ (R12)
-	INCQ  R12
-	ADDQ  $8, R9
-	JMP  rest
-
-done:
+	CMPQ  R9, R10
+	JNE   wide
 	RET
 
 // func batch256(f *Filter, hs []uint64, out *bool)

@@ -8,6 +8,8 @@ const hasAVX2 = false
 
 func mayContain(f *Filter, h uint64) bool { return mayContainGo(f, h) }
 
+func mayContainKey(f *Filter, key []byte) bool { return mayContainKeyGo(f, key) }
+
 func batch(f *Filter, hs []uint64, out []bool) { batchGo(f, hs, out) }
 
 func many(filters []*Filter, h uint64, out []bool) (others int) {

@@ -15,10 +15,10 @@ func xgetbv() (lo uint32)
 // may have registers that the operating system does not save.
 func detect() (avx2, avx512 bool) {
 	const (
-		osxsave, avx        = 1 << 27, 1 << 28 // leaf 1, ECX
-		bitAVX2, bitAVX512F = 1 << 5, 1 << 16  // leaf 7, EBX
-		vbmi2               = 1 << 6           // leaf 7, ECX
-		ymmState, zmmState  = 0x06, 0xe6       // XCR0
+		osxsave, avx       = 1 << 27, 1 << 28      // leaf 1, ECX
+		bitAVX2, bitAVX512 = 1 << 5, 1<<16 | 1<<31 // leaf 7, EBX: F and VL
+		vbmi2              = 1 << 6                // leaf 7, ECX
+		ymmState, zmmState = 0x06, 0xe6            // XCR0
 	)
 	highest, _, _, _ := cpuid(0, 0)
 	_, _, c1, _ := cpuid(1, 0)
@@ -30,6 +30,6 @@ func detect() (avx2, avx512 bool) {
 	avx2 = b7&bitAVX2 != 0 && saved&ymmState == ymmState
 	// Before Ice Lake, which brought VBMI2, 512-bit code lowered the clock of
 	// everything around it.
-	avx512 = avx2 && b7&bitAVX512F != 0 && c7&vbmi2 != 0 && saved&zmmState == zmmState
+	avx512 = avx2 && b7&bitAVX512 == bitAVX512 && c7&vbmi2 != 0 && saved&zmmState == zmmState
 	return avx2, avx512
 }

@@ -75,7 +75,11 @@ func mayContainGo(f *Filter, h uint64) bool {
 }
 
 // MayContainKey is MayContain for the hash of key.
-func (f *Filter) MayContainKey(key []byte) bool { return f.MayContain(Hash(key)) }
+func (f *Filter) MayContainKey(key []byte) bool { return f == nil || mayContainKey(f, key) }
+
+// mayContainKeyGo is MayContainKey for a filter that is not nil. It is the
+// reference for the assembly.
+func mayContainKeyGo(f *Filter, key []byte) bool { return mayContain(f, Hash(key)) }
 
 // Kind returns the filter's family.
 func (f *Filter) Kind() Kind {
