@@ -64,7 +64,7 @@ func (kind siftKind) build(k keys) built {
 	f := buildSift(bloom.Kind(kind), k)
 	return built{func(k keys) (maybe int) {
 		for i := range k.len() {
-			if f.MayContain(bloom.Hash(k.at(i))) {
+			if f.MayContainKey(k.at(i)) {
 				maybe++
 			}
 		}
