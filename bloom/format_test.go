@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
@@ -157,7 +158,7 @@ func FuzzOpen(f *testing.F) {
 			}
 			_, _ = filter.Merge(filter)
 		}
-		probe()
+		allocates(t, maxRateMemory+16*uint64(len(data)), probe)
 		if len(data) >= headerSize {
 			data = bytes.Clone(data)
 			le := binary.LittleEndian
@@ -165,7 +166,23 @@ func FuzzOpen(f *testing.F) {
 			data[4], data[6] = formatVersion, hashXX64
 			le.PutUint64(data[48:], uint64(len(data)))
 			le.PutUint32(data[crcOffset:], checksum(data))
-			probe()
+			allocates(t, maxRateMemory+16*uint64(len(data)), probe)
 		}
 	})
+}
+
+// maxRateMemory bounds what Rate takes meanwhile: it multiplies some 64 pairs of
+// matrices whose side is the number of probes, however small the filter.
+const maxRateMemory = 32 << 20
+
+// allocates fails the test if f allocates more than limit bytes in all.
+func allocates(t *testing.T, limit uint64, f func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > limit {
+		t.Fatalf("%d bytes allocated, the limit is %d", n, limit)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"runtime"
 	"testing"
 
 	"github.com/siftkv/sift/internal/coding"
@@ -95,7 +96,11 @@ func FuzzReader(f *testing.F) {
 		if signed {
 			resign(data, 7)
 		}
-		got, tail, err := readData(t, data)
+		var got [][]byte
+		var tail Tail
+		var err error
+		// The payloads are copied, once; the reader has windows and a buffer.
+		allocates(t, 16*windowSize+4*uint64(len(data)), func() { got, tail, err = readData(t, data) })
 		if errors.Is(err, key.ErrVersion) {
 			return
 		}
@@ -108,6 +113,18 @@ func FuzzReader(f *testing.F) {
 			t.Fatalf("tail %+v, want end %d in %d bytes", tail, end, len(data))
 		}
 	})
+}
+
+// allocates fails the test if f allocates more than limit bytes in all.
+func allocates(t *testing.T, limit uint64, f func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > limit {
+		t.Fatalf("%d bytes allocated, the limit is %d", n, limit)
+	}
 }
 
 // A file that is all headers, each of which claims as much as it can, or
