@@ -83,8 +83,12 @@ func (h *header) rate(n uint64) float64 {
 func (h *header) roundedRate(n uint64) float64 { return float64(float32(h.rate(n))) }
 
 // PeakMemory returns the bytes that a Builder holds at most, from the first Add
-// to the return of Finish, for n keys. The encoded filter is among them.
+// to the return of Finish, for n keys. The encoded filter is among them. It returns
+// [math.MaxUint64] for what [NewBuilder] refuses, as for what is too large.
 func PeakMemory(kind Kind, n uint64, bitsPerKey float64) uint64 {
+	if checkDesign(kind, bitsPerKey) != nil {
+		return math.MaxUint64
+	}
 	h, body := design(kind, n, bitsPerKey)
 	return h.peakMemory(body)
 }
