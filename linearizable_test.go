@@ -31,7 +31,11 @@ import (
 )
 
 func TestLinearizable(t *testing.T) {
-	runSeeds(t, "linearizable", 10, func(seed uint64) error {
+	percent := 10
+	if testing.Short() {
+		percent = 3
+	}
+	runSeeds(t, "linearizable", percent, func(seed uint64) error {
 		return newLinearRun(seed, linearMutant{}).life()
 	})
 }
