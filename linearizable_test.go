@@ -35,8 +35,10 @@ func TestLinearizable(t *testing.T) {
 	if testing.Short() {
 		percent = 3
 	}
-	runSeeds(t, "linearizable", percent, func(seed uint64) error {
-		return newLinearRun(seed, linearMutant{}).life()
+	runCounted(t, "linearizable", percent, func(seed uint64, done *tally) error {
+		l := newLinearRun(seed, linearMutant{})
+		l.done = done
+		return l.life()
 	})
 }
 
@@ -47,6 +49,7 @@ type linearRun struct {
 	groups int
 	mutant linearMutant
 	limit  time.Duration // for a verdict
+	done   *tally
 
 	clock   atomic.Int64 // moments; no two events have the same
 	numbers atomic.Int64 // of writes
@@ -92,6 +95,9 @@ func (l *linearRun) life() error {
 			return fmt.Errorf("generation %d: %w", gen, err)
 		}
 		l.crash, disk = next, next.image
+		if gen < 4 {
+			l.done.add(pick2(next.kind == callKill, "kills", "power cuts"), 1)
+		}
 	}
 	return nil
 }
@@ -168,6 +174,7 @@ func (l *linearRun) judge(db *sift.DB) error {
 	if l.crash != nil {
 		for group := range left {
 			g := &groupLife{l.found[group], left[group], l.settle(group)}
+			l.done.add("calls judged", int64(len(g.history)))
 			if err := g.check(l.limit); err != nil {
 				return fmt.Errorf("before: group %d of %d: %w", group, l.groups, err)
 			}
