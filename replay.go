@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -26,6 +27,8 @@ func (op *opening) checkTables() error {
 		path := op.tablePath(t.Num)
 		info, err := op.fs.Stat(path)
 		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			errs = append(errs, err) // says nothing of the table
 		case err != nil:
 			errs = append(errs, &CorruptionError{
 				File: filepath.Base(path), Offset: -1, Err: err,

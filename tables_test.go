@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/siftkv/sift"
@@ -306,5 +307,24 @@ func TestP208_SyncsBesideWriters(t *testing.T) {
 		if _, err := fmt.Sscanf(p.key, "%d/%d", &w, &i); err != nil || p.value != fmt.Sprintf("%0200d", i) {
 			t.Fatalf("%s = %s", p.key, brief(p.value))
 		}
+	}
+}
+
+// A table that the system will not let us look at is not said to be damaged.
+func TestRefusedStatIsNoDamage(t *testing.T) {
+	disk := vfs.NewMem()
+	o := manual()
+	o.FS = disk
+	db := open(t, "db", &o)
+	must(t, db.Put([]byte("a"), []byte("1"), sift.Sync), db.Flush(), db.Close())
+	o.FS = vfs.NewFault(disk, func(op vfs.Op) error {
+		if op.Kind == vfs.OpStat && strings.HasSuffix(op.Name, ".sst") {
+			return syscall.EACCES
+		}
+		return nil
+	})
+	_, err := sift.Open("db", &o)
+	if !errors.Is(err, syscall.EACCES) || errors.Is(err, sift.ErrCorrupt) {
+		t.Errorf("open: %v; want the system's error and no word of damage", err)
 	}
 }
