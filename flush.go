@@ -136,6 +136,7 @@ func (db *DB) flush(m *loggedMem) error {
 	}
 	err = db.install(edit, func() {
 		db.waiting = db.waiting[1:]
+		db.written.flush(result.Stats) // before those that wait for the flush can look
 		m.log.flushed.Store(true)
 		m.log.Supersede()
 	})
@@ -144,7 +145,6 @@ func (db *DB) flush(m *loggedMem) error {
 	}
 	db.retireLog(m.log)
 	db.schedule()
-	db.written.flush(result.Stats)
 	db.flushed(result, time.Since(start))
 	return nil
 }

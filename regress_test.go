@@ -109,3 +109,20 @@ func TestFailedCompactLeavesTheRestRunning(t *testing.T) {
 	}
 	must(t, db.Compact(nil, nil))
 }
+
+// What a Flush did is counted once it returns: a measurement that ends with it
+// misses nothing.
+func TestFlushIsCounted(t *testing.T) {
+	o := small()
+	o.Compaction.Disable, o.Compaction.L0Slow, o.Compaction.L0Stop = true, 1<<20, 1<<20
+	o.FS = vfs.NewMem()
+	db := open(t, "db", &o)
+	defer db.Close()
+	for i := range 500 {
+		must(t, db.Put(fmt.Appendf(nil, "k%d", i), nil, sift.NoSync))
+		must(t, db.Flush())
+		if m := db.Metrics(); m.Writes.Flushes != uint64(i+1) || m.Writes.FlushedBytes != uint64(m.Levels[0].Size) {
+			t.Fatalf("after flush %d: %d flushes of %d bytes, and tables of %d", i+1, m.Writes.Flushes, m.Writes.FlushedBytes, m.Levels[0].Size)
+		}
+	}
+}
