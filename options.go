@@ -52,7 +52,10 @@ type Options struct {
 	// CacheSize is the memory, in bytes, for blocks of tables that were read.
 	// Filters and indexes are not in it. Default 64 MiB; 1 keeps nothing.
 	CacheSize int64
-	// MaxOpenFiles bounds the tables kept open. Default 1,000; 1 or more.
+	// MaxOpenFiles bounds the tables kept open. Default 1,000; 1 or more. Tables in
+	// use stay open beyond it: a compaction or an iterator uses all of level 0 and
+	// one of each other level at once. If the process may not open so many, those
+	// calls fail with EMFILE.
 	MaxOpenFiles int
 
 	// BlockSize is the size, in bytes before compression, at which a table's

@@ -28,9 +28,11 @@ const (
 	fewRounds = 3
 )
 
-// fewOptions make many more tables than fewLimit.
+// fewOptions make many more tables than fewLimit. A compaction needs all of level
+// 0 open at once, and a reader too, so level 0 is kept small.
 func fewOptions() *sift.Options {
 	o := small()
+	o.Compaction.L0Slow, o.Compaction.L0Stop = 3, 4
 	o.MemTableSize, o.TableSize = 16<<10, 2<<10
 	return &o
 }

@@ -31,10 +31,11 @@ func (c *Cache) unpublish(tab *Table) {
 	c.ring = c.ring[:last]
 }
 
-// evict closes idle tables until at most limit are open or none is idle. By the
+// evict closes idle tables until at most limit are open or none is idle, and
+// returns how many it closed. By the
 // clock algorithm it takes those that were not used again since it last came by,
 // so that a scan over all tables does not push out those in constant use.
-func (c *Cache) evict(limit int64) {
+func (c *Cache) evict(limit int64) (closed int) {
 	c.mu.Lock()
 	excess := c.open.Load() - limit
 	var victims []*Table
@@ -50,6 +51,7 @@ func (c *Cache) evict(limit int64) {
 	for _, tab := range victims {
 		c.shut(tab)
 	}
+	return len(victims)
 }
 
 // victim takes the next idle table out, or returns nil; mu is held. The first time

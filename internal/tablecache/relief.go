@@ -2,47 +2,42 @@ package tablecache
 
 import "github.com/siftkv/sift/internal/vfs"
 
-// relief is how many idle tables are closed when the system has no descriptor
-// left: more than one, since logs and new tables need some too.
-const relief = 8
-
 // FS returns the file system that the cache opens tables with, for all else that
 // needs descriptors: a log or a new table must not fail for want of one while
 // idle tables hold them.
 func (c *Cache) FS() vfs.FS { return c.fs }
 
-// relieved is a file system that closes idle tables when too many files are open,
-// and tries once more.
+// relieved is a file system that closes an idle table when too many files are
+// open, and tries again, for as long as there is an idle one: what it makes free
+// another goroutine may take.
 type relieved struct {
 	vfs.FS
 	cache *Cache
 }
 
-// again makes room if err says that there is none, and reports whether it did.
+// again reports whether a call that ended with err is worth another try.
 func (r relieved) again(err error) bool {
-	if err == nil || !vfs.IsTooManyFiles(err) {
-		return false
-	}
-	r.cache.evict(max(0, r.cache.open.Load()-relief))
-	return true
+	return err != nil && vfs.IsTooManyFiles(err) && r.cache.evict(max(0, r.cache.open.Load()-1)) > 0
 }
 
 // Create implements vfs.FS.
 func (r relieved) Create(name string) (vfs.File, error) {
-	f, err := r.FS.Create(name)
-	if r.again(err) {
-		return r.FS.Create(name)
+	for {
+		f, err := r.FS.Create(name)
+		if !r.again(err) {
+			return f, err
+		}
 	}
-	return f, err
 }
 
 // Open implements vfs.FS.
 func (r relieved) Open(name string) (vfs.File, error) {
-	f, err := r.FS.Open(name)
-	if r.again(err) {
-		return r.FS.Open(name)
+	for {
+		f, err := r.FS.Open(name)
+		if !r.again(err) {
+			return f, err
+		}
 	}
-	return f, err
 }
 
 // Reuse implements vfs.FS. It may have failed half done, so that only the
@@ -55,9 +50,10 @@ func (r relieved) Reuse(old, name string) (vfs.File, error) {
 
 // SyncDir implements vfs.FS. It opens the directory.
 func (r relieved) SyncDir(dir string) error {
-	err := r.FS.SyncDir(dir)
-	if r.again(err) {
-		return r.FS.SyncDir(dir)
+	for {
+		err := r.FS.SyncDir(dir)
+		if !r.again(err) {
+			return err
+		}
 	}
-	return err
 }
