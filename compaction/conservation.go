@@ -1,10 +1,12 @@
 package compaction
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/siftkv/sift/internal/manifest"
+	"github.com/siftkv/sift/sstable"
 )
 
 // ConservationError says that a job lost, doubled or altered an entry: what
@@ -26,6 +28,23 @@ func (e *ConservationError) Error() string {
 		fmt.Fprintf(&b, ", %06d.sst", t.Num)
 	}
 	return b.String()
+}
+
+// blame looks for the input whose content explains why a job's entries
+// contradict each other or what is recorded of them. It reads them all again, and
+// adds to err what it finds; that the checks of single blocks hold does not make
+// a table sound.
+func blame(opener Opener, inputs []*manifest.TableMeta, err error) error {
+	var broken *ConservationError
+	if !errors.As(err, &broken) && !errors.Is(err, sstable.ErrOrder) {
+		return err
+	}
+	for _, t := range inputs {
+		if fault := opener.Verify(t); fault != nil {
+			return errors.Join(fault, err)
+		}
+	}
+	return err
 }
 
 // checkConservation compares what the inputs are known to hold, from when they

@@ -27,6 +27,8 @@ type testDB struct {
 	num atomic.Uint64
 	// wrap, if set, stands between the tables and the jobs.
 	wrap func(*manifest.TableMeta, iterator.Iterator) iterator.Iterator
+	// verify, if set, answers for Verify.
+	verify func(*manifest.TableMeta) error
 }
 
 func newTestDB(t testing.TB, fs vfs.FS, o Options) *testDB {
@@ -63,7 +65,18 @@ func (it *openTable) Close() error {
 	return err
 }
 
-func (d *testDB) NewCompactionIter(t *manifest.TableMeta) (iterator.Iterator, error) {
+func (d *testDB) Verify(t *manifest.TableMeta) error {
+	if d.verify != nil {
+		return d.verify(t)
+	}
+	r, err := d.reader(t)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.Verify(), r.Close())
+}
+
+func (d *testDB) reader(t *manifest.TableMeta) (*sstable.Reader, error) {
 	f, err := d.fs.Open(manifest.Path("db", manifest.Table, t.Num))
 	if err != nil {
 		return nil, err
@@ -74,6 +87,14 @@ func (d *testDB) NewCompactionIter(t *manifest.TableMeta) (iterator.Iterator, er
 	})
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
+	}
+	return r, nil
+}
+
+func (d *testDB) NewCompactionIter(t *manifest.TableMeta) (iterator.Iterator, error) {
+	r, err := d.reader(t)
+	if err != nil {
+		return nil, err
 	}
 	it := r.NewCompactionIter()
 	if ranges := r.NewRangeDelIter(); ranges != nil {

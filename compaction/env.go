@@ -7,10 +7,16 @@ import (
 	"github.com/siftkv/sift/sstable"
 )
 
-// Opener opens tables for one walk from front to back. The iterator shows range
-// deletions too, each in its place, and keeps its table open until it is closed.
+// Opener opens tables.
 type Opener interface {
+	// NewCompactionIter is for one walk from front to back. The iterator shows
+	// range deletions too, each in its place, and keeps its table open until it
+	// is closed.
 	NewCompactionIter(t *manifest.TableMeta) (iterator.Iterator, error)
+
+	// Verify reads all of a table, and returns where it differs from its format
+	// or from what the manifest records of it.
+	Verify(t *manifest.TableMeta) error
 }
 
 // Env is what Run and Flush need of the database. They only read it, so that

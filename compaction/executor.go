@@ -58,6 +58,7 @@ func conclude(ctx context.Context, env *Env, parts []*part, inputs []*manifest.T
 	if err == nil {
 		return r, nil
 	}
+	err = blame(env.Tables, inputs, err)
 	for _, p := range parts {
 		err = errors.Join(err, p.out.discard())
 	}

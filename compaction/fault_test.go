@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/siftkv/sift/internal/invariants"
 	"github.com/siftkv/sift/internal/iterator"
 	"github.com/siftkv/sift/internal/key"
 	"github.com/siftkv/sift/internal/manifest"
@@ -304,6 +305,40 @@ func TestConservationOfFlush(t *testing.T) {
 		s.Drops[TombstoneBottom] = c.dropped
 		if err := checkConservation(nil, &s); (err == nil) != c.holds {
 			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// When entries contradict each other, the inputs are read again, and the one that
+// is not what it should be is named.
+func TestContradictionNamesTheInput(t *testing.T) {
+	for what, make := range map[string]func() *mutant{
+		"lost":       func() *mutant { return &mutant{lose: true} },
+		"not sorted": func() *mutant { return &mutant{alter: func(k *key.Internal, _ *[]byte) { k.User = []byte("\x00") }} },
+	} {
+		if what == "not sorted" && invariants.Enabled {
+			continue // the writer panics
+		}
+		d := twoLevels(t, vfs.NewMem())
+		victim := d.v.Levels[manifest.NumLevels-1].Tables[0]
+		d.wrap = func(m *manifest.TableMeta, it iterator.Iterator) iterator.Iterator {
+			if m != victim {
+				return it
+			}
+			mut := make()
+			mut.Iterator, mut.n = it, 3
+			return mut
+		}
+		d.verify = func(m *manifest.TableMeta) error {
+			if m != victim {
+				return nil
+			}
+			return key.Corruptf("culprit.sst", 7, "planted")
+		}
+		_, err := Run(context.Background(), d.env(1), jobOf(d))
+		var corrupt *key.CorruptionError
+		if !errors.As(err, &corrupt) || corrupt.File != "culprit.sst" {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

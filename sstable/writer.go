@@ -132,8 +132,12 @@ func (w *Writer) ascends(k key.Internal, shared int, sameUser bool) bool {
 	return shared == len(w.last) || shared < len(k.User) && w.last[shared] < k.User[shared]
 }
 
+// ErrOrder is Add's error for entries that do not ascend. Whoever merges tables
+// gets it if one of them holds what its index denies.
+var ErrOrder = errors.New("sstable: entries out of order")
+
 func outOfOrder(last, k key.Internal) error {
-	err := fmt.Errorf("sstable: entry %v is not after %v", k, last)
+	err := fmt.Errorf("%w: %v is not after %v", ErrOrder, k, last)
 	if invariants.Enabled {
 		panic("BUG: " + err.Error())
 	}

@@ -229,6 +229,21 @@ func TestCompactionIterKeepsItsTable(t *testing.T) {
 	mustClose(t, c)
 }
 
+// TestVerify: a table is held against its own format and the manifest's record.
+func TestVerify(t *testing.T) {
+	d, metas := newDisk(t, 2)
+	c := d.cache(0)
+	must(t, c.Verify(metas[0]))
+	other := *metas[0]
+	other.Sum++
+	var corrupt *key.CorruptionError
+	if err := c.Verify(&other); !errors.As(err, &corrupt) || corrupt.File != "000001.sst" {
+		t.Errorf("a record with another sum: %v", err)
+	}
+	d.checkHandles(t, 0)
+	mustClose(t, c)
+}
+
 // TestClose: tables in use are closed too, later calls say ErrClosed, and
 // users may still release.
 func TestClose(t *testing.T) {

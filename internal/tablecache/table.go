@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/siftkv/sift/internal/iterator"
+	"github.com/siftkv/sift/internal/key"
 	"github.com/siftkv/sift/internal/manifest"
 	"github.com/siftkv/sift/sstable"
 )
@@ -76,6 +77,26 @@ func (c *Cache) NewCompactionIter(t *manifest.TableMeta) (iterator.Iterator, err
 		return nil, err
 	}
 	return &tableIter{tab.Reader.NewCompactionIter(), tab}, nil
+}
+
+// Verify reads all of a table and returns where it differs from its format or from
+// what the manifest records of it.
+func (c *Cache) Verify(t *manifest.TableMeta) error {
+	tab, err := c.Acquire(t)
+	if err != nil {
+		return err
+	}
+	defer tab.Release()
+	if err := tab.Reader.Verify(); err != nil {
+		return err
+	}
+	p := tab.Properties()
+	if p.Sum != t.Sum || p.Entries != t.Entries || p.RangeDeletes != t.RangeDeletes ||
+		key.Compare(p.Smallest, t.Smallest) != 0 || key.Compare(p.Largest, t.Largest) != 0 {
+		return key.Corruptf(c.path(t.Num), -1, "it holds %d entries of sum %016x from %v to %v; the manifest records %d of %016x from %v to %v",
+			p.Entries, uint64(p.Sum), p.Smallest, p.Largest, t.Entries, uint64(t.Sum), t.Smallest, t.Largest)
+	}
+	return nil
 }
 
 // tableIter releases its table when it is closed.
