@@ -36,7 +36,7 @@ func (e *ConservationError) Error() string {
 // a table sound.
 func blame(opener Opener, inputs []*manifest.TableMeta, err error) error {
 	var broken *ConservationError
-	if !errors.As(err, &broken) && !errors.Is(err, sstable.ErrOrder) {
+	if !errors.As(err, &broken) && !errors.Is(err, sstable.ErrEntry) {
 		return err
 	}
 	for _, t := range inputs {

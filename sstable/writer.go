@@ -132,12 +132,12 @@ func (w *Writer) ascends(k key.Internal, shared int, sameUser bool) bool {
 	return shared == len(w.last) || shared < len(k.User) && w.last[shared] < k.User[shared]
 }
 
-// ErrOrder is Add's error for entries that do not ascend. Whoever merges tables
-// gets it if one of them holds what its index denies.
-var ErrOrder = errors.New("sstable: entries out of order")
+// ErrEntry is the error for an entry that cannot stand where it was added. Whoever
+// merges tables gets it if one of them is not what it should be.
+var ErrEntry = errors.New("sstable: entry in a wrong place")
 
 func outOfOrder(last, k key.Internal) error {
-	err := fmt.Errorf("%w: %v is not after %v", ErrOrder, k, last)
+	err := fmt.Errorf("%w: %v is not after %v", ErrEntry, k, last)
 	if invariants.Enabled {
 		panic("BUG: " + err.Error())
 	}

@@ -20,7 +20,7 @@ type rangeWriter struct {
 func (w *Writer) addRange(k key.Internal, end []byte) error {
 	r := &w.ranges
 	if bytes.Compare(k.User, end) >= 0 || len(end) > key.MaxKeyLen {
-		return fmt.Errorf("sstable: range deletion %v has the end %q", k, end)
+		return fmt.Errorf("%w: range deletion %v has the end %q", ErrEntry, k, end)
 	}
 	if w.props.RangeDeletes == 0 {
 		r.first = k.Clone()
