@@ -8,7 +8,20 @@ import (
 	"github.com/siftkv/sift"
 )
 
-// killOptions are those of both the child that is killed and its parent.
+// A load is what a child does until it is killed. Parent and child both know it.
+type load struct {
+	options func() *sift.Options
+	ops     func(seed uint64, round, n int) []op // of commit n
+	beside  func(db *sift.DB, seed uint64)       // what goes on beside the writes, if anything does
+}
+
+func loadNamed(name string) load {
+	if name == "soak" {
+		return load{options: soakOptions, ops: soakOps, beside: soakBeside}
+	}
+	return load{options: killOptions, ops: killOps}
+}
+
 func killOptions() *sift.Options {
 	o := small()
 	o.MemTableSize = 32 << 10
@@ -35,12 +48,14 @@ func killHow(n int) *sift.WriteOptions {
 	return pick2(n%16 == 0, sift.Sync, sift.NoSync)
 }
 
-// childWrite writes until it is killed.
+// childWrite writes until it is killed. Its arguments are a directory, a seed, a
+// round and the name of a load.
 func childWrite(args []string) {
 	seed, _ := strconv.ParseUint(args[1], 10, 64)
 	round, _ := strconv.Atoi(args[2])
+	load := loadNamed(args[3])
 	say("start")
-	db, err := sift.Open(args[0], killOptions())
+	db, err := sift.Open(args[0], load.options())
 	if err != nil {
 		say("error %v", err)
 		return
@@ -51,8 +66,11 @@ func childWrite(args []string) {
 		return
 	}
 	say("open %d", last)
+	if load.beside != nil {
+		go load.beside(db, seed+uint64(round))
+	}
 	for n := int(last) + 1; ; n++ {
-		if err := applyOps(db, killHow(n), killOps(seed, round, n)); err != nil {
+		if err := applyOps(db, killHow(n), load.ops(seed, round, n)); err != nil {
 			say("error %v", err)
 			return
 		}

@@ -6,8 +6,11 @@
 // prefix of its writes.
 //
 //	go test -run 'TestKill' .                          the short form
-//	go test -run 'TestKill' -kill.rounds=300 .         the long form
-//	go test -run 'TestKill' -kill.seed=7 -kill.rounds=300 .
+//	go test -run 'TestKill$' -kill.seed=7 .            the same choices again
+//	go test -run 'TestKill$' -kill.rounds=1000 -long.ledger=ledger/long.jsonl .
+//
+// The last is the long form, fifty kills to a directory. Some children are also
+// stopped and continued before (SIGSTOP, SIGCONT).
 package sift_test
 
 import (
@@ -39,22 +42,53 @@ type killRun struct {
 	rnd   *rand.Rand
 	model *model
 	acked int // the last commit that must be there
+	done  *tally
+
+	loadName string
+	load     load
+	stat     func(figures string) // told what a child says of itself
 }
+
+func newKillRun(t *testing.T, loadName string, seed uint64, done *tally) *killRun {
+	t.Helper()
+	return &killRun{
+		t: t, dir: filepath.Join(t.TempDir(), "db"), seed: seed, rnd: rand.New(rand.NewPCG(seed, 9)),
+		model: newModel(), done: done, loadName: loadName, load: loadNamed(loadName),
+	}
+}
+
+// roundsPerDir is how often the child on one directory is killed in the long form.
+const roundsPerDir = 50
 
 func TestKill(t *testing.T) {
 	seed := *killSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("replay: go test -run 'TestKill$' -kill.seed=%d -kill.rounds=%d .", seed, *killRounds)
+	if *killRounds <= roundsPerDir {
+		killDirectory(t, seed, *killRounds, nil)
+		return
+	}
+	for i := range (*killRounds + roundsPerDir - 1) / roundsPerDir {
+		if t.Failed() || !runOne(t, "kill", uint64(i+1), func(done *tally) { killDirectory(t, seed+uint64(i), roundsPerDir, done) }) {
+			return
 		}
-	})
-	r := &killRun{t: t, dir: filepath.Join(t.TempDir(), "db"), seed: seed, rnd: rand.New(rand.NewPCG(seed, 9)), model: newModel()}
-	for round := range *killRounds {
+	}
+}
+
+// killDirectory kills the child on a new directory a number of times.
+func killDirectory(t *testing.T, seed uint64, rounds int, done *tally) {
+	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Logf("replay: go test -run 'TestKill$' -kill.seed=%d -kill.rounds=%d .", seed, rounds)
+		}
+	}()
+	r := newKillRun(t, "kill", seed, done)
+	for round := range rounds {
 		r.round(round)
-		if round%2 == 1 || round == *killRounds-1 {
+		done.add("kills", 1)
+		if round%2 == 1 || round == rounds-1 {
 			r.verify()
 		}
 		r.bounded()
@@ -64,12 +98,17 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// round runs one child to its death.
-func (r *killRun) round(round int) {
-	c := startChild(r.t, "write", r.dir, fmt.Sprint(r.seed), fmt.Sprint(round))
+func (r *killRun) start(round int) *child {
+	c := startChild(r.t, "write", r.dir, fmt.Sprint(r.seed), fmt.Sprint(round), r.loadName)
 	if line, _ := c.line(); line != "start" {
 		r.t.Fatalf("the child says %q", line)
 	}
+	return c
+}
+
+// round runs one child to its death.
+func (r *killRun) round(round int) {
+	c := r.start(round)
 	killAfter := r.rnd.IntN(600) // acknowledgements
 	if r.rnd.IntN(3) == 0 {
 		killAfter = -1
@@ -90,6 +129,11 @@ func (r *killRun) round(round int) {
 		}
 		r.heard(round, line)
 	}
+	r.dead(c, round)
+}
+
+// dead waits for the end of a child that was killed.
+func (r *killRun) dead(c *child, round int) {
 	var exit interface{ ExitCode() int }
 	if err := c.Wait(); !errors.As(err, &exit) || exit.ExitCode() != -1 {
 		r.t.Errorf("the child ended with %v before it was killed", err)
@@ -107,12 +151,13 @@ func (r *killRun) kill(c *child) {
 // stopped freezes the child for a moment: it keeps its lock and loses nothing.
 func (r *killRun) stopped(c *child) {
 	must(r.t, c.Process.Signal(syscall.SIGSTOP))
-	db, err := sift.Open(r.dir, killOptions())
+	db, err := sift.Open(r.dir, r.load.options())
 	wantError(r.t, "open beside a stopped process", err, sift.ErrLocked)
 	if err == nil {
 		must(r.t, db.Close())
 	}
 	must(r.t, c.Process.Signal(syscall.SIGCONT))
+	r.done.add("stops and continuations", 1)
 }
 
 // heard books one line of the child.
@@ -125,6 +170,9 @@ func (r *killRun) heard(round int, line string) {
 	case err == nil && word == "ack":
 		r.begin(round, n)
 		r.acked = n
+		r.done.add("operations", 1)
+	case word == "stat" && r.stat != nil:
+		r.stat(number)
 	default:
 		r.t.Errorf("the child says %q", line)
 	}
@@ -133,7 +181,7 @@ func (r *killRun) heard(round int, line string) {
 // begin adds commits of a round to the model up to number n.
 func (r *killRun) begin(round, n int) {
 	for r.model.last < n {
-		r.model.apply(killOps(r.seed, round, r.model.last+1)...)
+		r.model.apply(r.load.ops(r.seed, round, r.model.last+1)...)
 	}
 }
 
@@ -142,6 +190,7 @@ func (r *killRun) recovered(n int) {
 	if n < r.acked || n > r.model.last {
 		r.t.Fatalf("recovered commit %d, want %d to %d", n, r.acked, r.model.last)
 	}
+	r.done.add("reopenings", 1)
 	r.model.truncate(n)
 	r.acked = n
 }
@@ -149,7 +198,7 @@ func (r *killRun) recovered(n int) {
 // verify opens the directory here and compares all of it.
 func (r *killRun) verify() {
 	defer watchdog(time60, r.t.Name)()
-	db, err := sift.Open(r.dir, killOptions())
+	db, err := sift.Open(r.dir, r.load.options())
 	must(r.t, err)
 	n, err := lastCommit(db)
 	must(r.t, err)

@@ -107,15 +107,26 @@ func runBlock(t *testing.T, first, n uint64, replay func(uint64) string, fn case
 // is not run again once it has passed.
 func runWhole(t *testing.T, name string, fn func(done *tally)) {
 	t.Helper()
-	if *longLedger != "" && readLedger(t, *longLedger).covers(name, 1, 1) {
-		t.Logf("%s: passed before", name)
-		return
+	runOne(t, name, 1, fn)
+}
+
+// runOne runs one case that may end the test, as a block of its own. It is false
+// if the time is up.
+func runOne(t *testing.T, name string, number uint64, fn func(done *tally)) (inTime bool) {
+	t.Helper()
+	if *longLedger != "" && readLedger(t, *longLedger).covers(name, number, 1) {
+		return true
+	}
+	if time.Since(longStart).Minutes() > *longMinutes {
+		t.Logf("%s: from case %d on the next run goes on", name, number)
+		return false
 	}
 	var done tally
 	pass := false
 	defer func() { // also when fn ends the test
-		writeLedger(t, ledgerLine{Test: name, First: 1, Cases: 1, Pass: pass && !t.Failed(), Counts: done.n})
+		writeLedger(t, ledgerLine{Test: name, First: number, Cases: 1, Pass: pass && !t.Failed(), Counts: done.n})
 	}()
 	fn(&done)
 	pass = true
+	return true
 }

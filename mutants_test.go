@@ -3,8 +3,10 @@
 // redundant, and then removed, or the crash tests are blind.
 //
 //	go test -run 'TestMutants' -v .                      the short form: a few seeds
-//	go test -run 'TestMutants' -v -mutants.seeds=3000 .  the long form, with the table
+//	go test -run 'TestMutants' -v -mutants.seeds=3000 -long.ledger=ledger/long.jsonl .
 //	go test -run 'TestMutants' -v -mutants.site='MANIFEST' -crash.seed=17 .
+//
+// The second is the long form: it prints the table that docs/testing.md holds.
 //
 // A site is a line that syncs a type of file, and the function of package sift
 // from which it was reached.
@@ -33,7 +35,15 @@ var (
 const shortMutants = 12
 
 func TestMutants(t *testing.T) {
-	seeds := pick2(*mutantSeeds == 0, shortMutants, *mutantSeeds)
+	if *mutantSeeds == 0 {
+		mutants(t, shortMutants, nil)
+		return
+	}
+	runWhole(t, "mutants", func(done *tally) { mutants(t, *mutantSeeds, done) })
+}
+
+func mutants(t *testing.T, seeds int, done *tally) {
+	t.Helper()
 	caught := 0
 	sites := syncSites(t)
 	for _, site := range sites {
@@ -41,13 +51,16 @@ func TestMutants(t *testing.T) {
 		switch {
 		case err != nil:
 			caught++
-			t.Logf("seed %5d  %s\n\t%s", seed, site, firstLine(err))
+			done.add("lives", int64(seed))
+			t.Logf("| %s | %d | %s |", site, seed, firstLine(err))
 		case *mutantSeeds != 0:
 			t.Errorf("not caught by %d seeds: %s", seeds, site)
 		default:
-			t.Logf("not yet     %s", site)
+			t.Logf("not yet: %s", site)
 		}
 	}
+	done.add("syncs left out", int64(len(sites)))
+	done.add("caught", int64(caught))
 	t.Logf("%d of %d mutants caught", caught, len(sites))
 	if caught < len(sites)/2 {
 		t.Errorf("only %d of %d mutants caught: the crash tests have gone blind", caught, len(sites))
