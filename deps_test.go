@@ -30,6 +30,7 @@ var rows = [][]string{
 	{"compaction"},
 	{"."},
 	{"bench"},
+	{"bench/workload"},
 	{"cmd/kvbench"},
 }
 
