@@ -28,7 +28,7 @@ Usage:
 
   -short          leave out 50 million keys and measure the rest less precisely:
                   less than 40 seconds on two cores, where all takes 15 minutes
-                  and 2 GB of memory for each worker
+                  and 3 GB of memory for each worker
   -seed N         other keys and probes (default 1)
   -workers N      rows that are measured at once (default one for each core)
   -ledger FILE    note each row in FILE and, after an interruption, go on from
