@@ -1,6 +1,6 @@
 # Shortcuts for what CONTRIBUTING.md describes. .ci/run is where the steps are.
 
-.PHONY: check test race lint fmt fuzz-short fuzz-long crash bench bench-compare generate-clean
+.PHONY: check test race lint fmt fuzz-short fuzz-long crash soak bench bench-compare generate-clean
 
 check: ## everything that must hold before a change lands
 	.ci/run
@@ -24,16 +24,27 @@ fuzz-long: ## every decoder, FUZZ_MINUTES (10) in sum over as many runs as that 
 	.ci/fuzz-long
 
 # The long forms take hours in all and may be stopped at any time: the ledger
-# folder keeps what has passed.
-CRASH_SEEDS ?= 5000
-KILL_ROUNDS ?= 100
+# keeps what has passed, and each form ends by itself after ten minutes. Run it
+# again to go on.
+CRASH_SEEDS ?= 50000
+LONG = go test -count=1 -v -timeout 30m . -long.ledger=ledger/long.jsonl -long.commit=$$(git rev-parse --short=12 HEAD)
 
-crash: ## power cuts, kills, faults and damage, in their long forms
-	go test -count=1 -timeout 0 -run '^TestCrash$$' . -crash.count=$(CRASH_SEEDS) -long.ledger=ledger/crash
-	go test -count=1 -timeout 0 -run '^TestKill$$' . -kill.rounds=$(KILL_ROUNDS)
-	go test -count=1 -timeout 0 -run '^TestFault$$' . -fault.all -long.ledger=ledger/fault
-	go test -count=1 -timeout 0 -run '^TestFlip' . -flip.all
-	go test -count=1 -timeout 0 -run Crash ./wal -crash-rounds=$(CRASH_SEEDS)
+crash: ## power cuts, kills, faults and damage: ten minutes of each form, until all is done
+	$(LONG) -run '^TestCrash$$' -crash.count=$(CRASH_SEEDS)
+	$(LONG) -run '^TestCrashGroup$$' -crash.count=5000
+	$(LONG) -run '^TestMetamorphic$$' -crash.count=2000
+	$(LONG) -run '^TestFault$$' -fault.all
+	$(LONG) -run '^TestCrashTwice$$' -crash.count=1024
+	$(LONG) -run '^TestFlip|^TestDamage' -flip.all
+	$(LONG) -run '^TestReadFaults$$' -crash.count=200
+	$(LONG) -run '^TestKill$$' -kill.rounds=1000
+	$(LONG) -run '^TestMutants$$' -mutants.seeds=3000
+	go test -count=1 -timeout 30m -run Crash ./wal -crash-rounds=5000
+
+SOAK_MINUTES ?= 60
+
+soak: ## a mixed load that is killed and reopened, ten minutes at a time
+	$(LONG) -run '^TestSoak$$' -soak.minutes=$(SOAK_MINUTES)
 
 BENCH ?= .
 COUNT ?= 10

@@ -32,7 +32,7 @@ func cutsAndZeros(t *testing.T, done *tally) {
 			}
 			for n := 0; n < len(data); n += cutStep(n, len(data)) {
 				least := s.least
-				if isLog {
+				if isLog && !closed { // the manifest of a closed database says how long it is
 					least = 0 // a shorter log is one that was not written further
 				}
 				judge(fmt.Sprintf("cut to %d of %d", n, len(data)), data[:n], least)

@@ -24,12 +24,6 @@ const blockSize = 50
 // A caseFunc runs one case and adds what it did to the tally.
 type caseFunc func(n uint64, done *tally) error
 
-// runSeeds is runCounted for cases that have nothing to count.
-func runSeeds(t *testing.T, name string, percent int, fn func(seed uint64) error) {
-	t.Helper()
-	runCounted(t, name, percent, func(seed uint64, _ *tally) error { return fn(seed) })
-}
-
 // runCounted runs fn for the seeds that the flags ask for: one (-crash.seed), the
 // long form (-crash.count) or the short one, which is the given share of
 // -crash.seeds.
