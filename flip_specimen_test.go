@@ -31,6 +31,7 @@ func makeSpecimen(t testing.TB, closed bool) *specimen {
 	disk := vfs.NewMem()
 	o := specimenOptions()
 	o.FS, o.Compression = disk, sift.Snappy
+	o.MemTableSize = 16 << 10 // no flush but those below: each run makes the same files
 	s := &specimen{model: newModel(), closed: closed}
 	keys := pick2(*flipAll, 60, 20)
 	db, err := sift.Open("db", o)
