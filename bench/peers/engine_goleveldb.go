@@ -5,26 +5,45 @@ import (
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/filter"
+	"github.com/syndtr/goleveldb/leveldb/iterator"
 	"github.com/syndtr/goleveldb/leveldb/opt"
 	"github.com/syndtr/goleveldb/leveldb/util"
+
+	"github.com/siftkv/sift/bench/workload"
 )
 
 type goLevelDB struct{ db *leveldb.DB }
 
-func openGoLevelDB(dir string) (engine, error) {
-	db, err := leveldb.OpenFile(dir, &opt.Options{
-		BlockSize:           blockSize,
-		CompactionTableSize: tableSize,
-		CompactionTotalSize: baseLevelSize,
-		WriteBuffer:         memTableSize,
-		BlockCacheCapacity:  cacheSize,
+func openGoLevelDB(dir string, s workload.Settings) (workload.Store, error) {
+	o := &opt.Options{
+		BlockSize:           s.BlockSize,
+		CompactionTableSize: int(s.TableSize),
+		CompactionTotalSize: int(s.BaseLevelSize),
+		WriteBuffer:         int(s.MemTableSize),
+		BlockCacheCapacity:  int(s.CacheSize),
 		Compression:         opt.SnappyCompression,
-		Filter:              filter.NewBloomFilter(bitsPerKey),
-	})
+		Filter:              filter.NewBloomFilter(int(s.BitsPerKey)),
+	}
+	if s.NoCompaction {
+		o.CompactionL0Trigger, o.WriteL0SlowdownTrigger, o.WriteL0PauseTrigger = never, never, never
+	}
+	db, err := leveldb.OpenFile(dir, o)
 	return goLevelDB{db}, err
 }
 
-func (e goLevelDB) Put(key, value []byte) error { return e.db.Put(key, value, nil) }
+func (e goLevelDB) Put(key, value []byte, sync bool) error {
+	return e.db.Put(key, value, &opt.WriteOptions{Sync: sync})
+}
+
+func (e goLevelDB) Delete(key []byte) error { return e.db.Delete(key, nil) }
+
+func (e goLevelDB) Apply(pairs []workload.Pair) error {
+	var b leveldb.Batch
+	for _, p := range pairs {
+		b.Put(p.Key, p.Value)
+	}
+	return e.db.Write(&b, nil)
+}
 
 func (e goLevelDB) Get(dst, key []byte) ([]byte, bool, error) {
 	v, err := e.db.Get(key, nil)
@@ -32,6 +51,19 @@ func (e goLevelDB) Get(dst, key []byte) ([]byte, bool, error) {
 		return dst, false, nil
 	}
 	return append(dst, v...), err == nil, err
+}
+
+func (e goLevelDB) NewIter() (workload.Iter, error) {
+	return goLevelDBIter{e.db.NewIterator(nil, nil)}, nil
+}
+
+type goLevelDBIter struct{ iterator.Iterator }
+
+func (it goLevelDBIter) SeekGE(key []byte) bool { return it.Seek(key) }
+func (it goLevelDBIter) Err() error             { return it.Error() }
+func (it goLevelDBIter) Close() error {
+	it.Release()
+	return it.Error()
 }
 
 // Flush does nothing: goleveldb has no such call, and CompactRange does it.

@@ -7,6 +7,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable/block"
+
+	"github.com/siftkv/sift/bench/workload"
 )
 
 type pebbleEngine struct {
@@ -14,20 +16,26 @@ type pebbleEngine struct {
 	cache *pebble.Cache
 }
 
-func openPebble(dir string) (engine, error) {
-	cache := pebble.NewCache(cacheSize)
+func openPebble(dir string, s workload.Settings) (workload.Store, error) { return newPebble(dir, s) }
+
+func newPebble(dir string, s workload.Settings) (*pebbleEngine, error) {
+	cache := pebble.NewCache(s.CacheSize)
 	o := &pebble.Options{
-		Cache:                      cache,
-		MemTableSize:               memTableSize,
-		LBaseMaxBytes:              baseLevelSize,
-		FormatMajorVersion:         pebble.FormatNewest,
-		CompactionConcurrencyRange: func() (lower, upper int) { return 1, 1 },
-		Logger:                     quiet{},
+		Cache:                       cache,
+		MemTableSize:                uint64(s.MemTableSize),
+		LBaseMaxBytes:               s.BaseLevelSize,
+		FormatMajorVersion:          pebble.FormatNewest,
+		CompactionConcurrencyRange:  func() (lower, upper int) { return s.Compactions, s.Compactions },
+		DisableAutomaticCompactions: s.NoCompaction,
+		Logger:                      quiet{},
+	}
+	if s.NoCompaction {
+		o.L0StopWritesThreshold = never
 	}
 	for i := range o.Levels {
-		o.TargetFileSizes[i] = tableSize
-		o.Levels[i].BlockSize = blockSize
-		o.Levels[i].FilterPolicy = bloom.FilterPolicy(bitsPerKey)
+		o.TargetFileSizes[i] = s.TableSize
+		o.Levels[i].BlockSize = s.BlockSize
+		o.Levels[i].FilterPolicy = bloom.FilterPolicy(s.BitsPerKey)
 		o.Levels[i].FilterType = pebble.TableFilter
 	}
 	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings {
@@ -41,7 +49,24 @@ func openPebble(dir string) (engine, error) {
 	return &pebbleEngine{db, cache}, nil
 }
 
-func (e *pebbleEngine) Put(key, value []byte) error { return e.Set(key, value, pebble.NoSync) }
+func (e *pebbleEngine) Put(key, value []byte, sync bool) error {
+	if sync {
+		return e.Set(key, value, pebble.Sync)
+	}
+	return e.Set(key, value, pebble.NoSync)
+}
+
+func (e *pebbleEngine) Delete(key []byte) error { return e.DB.Delete(key, pebble.NoSync) }
+
+func (e *pebbleEngine) Apply(pairs []workload.Pair) error {
+	b := e.NewBatch()
+	for _, p := range pairs {
+		if err := b.Set(p.Key, p.Value, nil); err != nil {
+			return errors.Join(err, b.Close())
+		}
+	}
+	return errors.Join(b.Commit(pebble.NoSync), b.Close())
+}
 
 func (e *pebbleEngine) Get(dst, key []byte) ([]byte, bool, error) {
 	v, closer, err := e.DB.Get(key)
@@ -55,6 +80,18 @@ func (e *pebbleEngine) Get(dst, key []byte) ([]byte, bool, error) {
 	return dst, true, closer.Close()
 }
 
+func (e *pebbleEngine) NewIter() (workload.Iter, error) {
+	it, err := e.DB.NewIter(nil)
+	if err != nil {
+		return nil, err
+	}
+	return pebbleIter{it}, nil
+}
+
+type pebbleIter struct{ *pebble.Iterator }
+
+func (it pebbleIter) Err() error { return it.Error() }
+
 func (e *pebbleEngine) Compact() error {
 	return e.DB.Compact(context.Background(), nil, []byte("\xff"), false)
 }
@@ -62,6 +99,16 @@ func (e *pebbleEngine) Compact() error {
 func (e *pebbleEngine) Close() error {
 	defer e.cache.Unref()
 	return e.DB.Close()
+}
+
+// Counters implements workload.Counter, for what is written.
+func (e *pebbleEngine) Counters() workload.Counters {
+	m := e.Metrics()
+	written := m.WAL.BytesWritten
+	for _, l := range m.Levels {
+		written += l.TableBytesFlushed + l.TableBytesCompacted
+	}
+	return workload.Counters{Written: written}
 }
 
 // quiet keeps the engines' own reports out of the measurements.

@@ -5,63 +5,64 @@ import (
 	"io"
 	"strconv"
 	"text/tabwriter"
+
+	"github.com/siftkv/sift/bench/workload"
 )
 
-// printTables prints every figure of every engine, and below them how sift's
-// compare.
-func printTables(w io.Writer, s series, engines []string) error {
-	for _, phase := range phases() {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(t, "\n%s\t", phaseTitle(phase))
-		for _, e := range engines {
-			fmt.Fprintf(t, "%s\t", e)
-		}
-		fmt.Fprintln(t)
-		for _, figure := range figuresOf(phase) {
-			fmt.Fprintf(t, "  %s\t", figure)
-			for _, e := range engines {
-				fmt.Fprintf(t, "%s\t", show(s.values(e, phase, figure)))
+// printTables prints a table for each figure that anybody has, a row for each
+// workload and a column for each engine, and then how they compare.
+func printTables(w io.Writer, s series, engines []string, specs []*workload.Spec) error {
+	for _, c := range columns() {
+		err := printTable(w, c.title, engines, specs, func(engine, name string) []float64 {
+			values := s.values(engine, name, c.figure)
+			for i := range values {
+				values[i] /= c.unit
 			}
-			fmt.Fprintln(t)
-		}
-		if err := t.Flush(); err != nil {
+			return values
+		})
+		if err != nil {
 			return err
 		}
 	}
-	return printRatios(w, s, engines)
-}
-
-func phaseTitle(phase string) string {
-	switch phase {
-	case absentPhase:
-		return "looking up absent keys"
-	case presentPhase:
-		return "looking up present keys"
-	}
-	return "filling in random order"
-}
-
-// printRatios prints how many times better the first engine is than the others.
-func printRatios(w io.Writer, s series, engines []string) error {
 	if len(engines) < 2 {
 		return nil
 	}
-	first := engines[0]
-	fmt.Fprintf(w, "\nHow many times better %s is (below 1: worse), round by round\n", first)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "\t")
-	for _, e := range engines[1:] {
-		fmt.Fprintf(t, "than %s\t", e)
+	err := printTable(w, "Speed as a share of the fastest, round by round", engines, specs, func(engine, name string) []float64 {
+		return s.toBest(engine, name, engines)
+	})
+	if err != nil {
+		return err
 	}
-	fmt.Fprintln(t)
-	for _, row := range []struct{ phase, figure string }{
-		{fillPhase, putRate}, {fillPhase, allRate}, {fillPhase, cpuPerOp}, {absentPhase, lookupRate}, {presentPhase, lookupRate},
-	} {
-		fmt.Fprintf(t, "  %s: %s\t", row.phase, row.figure)
-		for _, e := range engines[1:] {
-			fmt.Fprintf(t, "%s\t", show(s.ratios(first, e, row.phase, row.figure)))
+	title := fmt.Sprintf("How many times faster %s is (below 1: slower), round by round", engines[0])
+	return printTable(w, title, engines[1:], specs, func(engine, name string) []float64 {
+		return s.ratios(engines[0], engine, name)
+	})
+}
+
+// printTable prints one table, without rows that are empty, or nothing if all
+// are.
+func printTable(w io.Writer, title string, engines []string, specs []*workload.Spec, values func(engine, name string) []float64) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	rows := 0
+	for _, spec := range specs {
+		row, found := "  "+spec.Name+"\t", false
+		for _, e := range engines {
+			v := values(e, spec.Name)
+			found = found || len(v) > 0
+			row += show(v) + "\t"
 		}
-		fmt.Fprintln(t)
+		if !found {
+			continue
+		}
+		if rows++; rows == 1 {
+			fmt.Fprintf(w, "\n%s\n", title)
+			fmt.Fprint(t, "\t")
+			for _, e := range engines {
+				fmt.Fprintf(t, "%s\t", e)
+			}
+			fmt.Fprintln(t)
+		}
+		fmt.Fprintln(t, row)
 	}
 	return t.Flush()
 }

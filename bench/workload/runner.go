@@ -67,7 +67,7 @@ func (r *Runner) Build(ctx context.Context, spec *Spec) error {
 }
 
 func (r *Runner) stateDir(spec *Spec, cfg *Config) string {
-	return filepath.Join(r.Dir, fmt.Sprintf("%s-%s-%d-%d-%d", spec.On, cfg.Keys, cfg.Pairs, cfg.ValueSize, cfg.Seed))
+	return filepath.Join(r.Dir, spec.state(cfg))
 }
 
 func (r *Runner) keysOf(cfg *Config) (Keys, error) {
@@ -144,7 +144,11 @@ func (t *trial) prepare() error {
 	return nil
 }
 
-func (t *trial) open() (Store, error) { return t.runner.Open(t.dir, t.spec.On.settings(t.cfg)) }
+func (t *trial) open() (Store, error) {
+	s := t.spec.On.settings(t.cfg)
+	s.Sync = t.spec.Sync
+	return t.runner.Open(t.dir, s)
+}
 
 func (t *trial) measure() error {
 	if err := t.prepare(); err != nil {

@@ -11,6 +11,7 @@ type Settings struct {
 	BitsPerKey    float64 // of the filters
 	Compactions   int     // at once
 	NoCompaction  bool    // but for those that are asked for
+	Sync          bool    // writes are to come that wait for the device
 }
 
 // Defaults returns the settings of a comparison.

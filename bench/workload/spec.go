@@ -60,10 +60,26 @@ func Names() []string {
 
 // config returns the configuration as the workload uses it.
 func (s *Spec) config(c *Config) Config {
+	r := *c
 	if s.valueSize != 0 {
-		return c.resized(s.valueSize)
+		r = c.resized(s.valueSize)
 	}
-	return *c
+	if s.On == Logged {
+		const most = 400_000 // a log is seldom longer
+		r.Pairs = min(r.Pairs, most)
+	}
+	return r
+}
+
+// StateOf names the state that the workload finds: workloads with equal names
+// share one.
+func (s *Spec) StateOf(c *Config) string {
+	cfg := s.config(c)
+	return s.state(&cfg)
+}
+
+func (s *Spec) state(c *Config) string {
+	return fmt.Sprintf("%s-%s-%d-%d-%d", s.On, c.Keys, c.Pairs, c.ValueSize, c.Seed)
 }
 
 // steps returns how many steps that many operations take.

@@ -50,7 +50,7 @@ func (s State) settings(c *Config) Settings {
 		o.NoCompaction = true
 		o.MemTableSize = max(inMemory/tables, smallest)
 	case Logged:
-		o.MemTableSize = max(o.MemTableSize, 4*inMemory)
+		o.MemTableSize = max(o.MemTableSize, 2*inMemory)
 	case ManyTables:
 		o.TableSize = max(c.raw()/manyTables, smallest)
 	default:
