@@ -52,7 +52,7 @@ func (f *jobFlags) keysOrEnd(ctx context.Context) (keys bench.Keys, err error) {
 func (f *jobFlags) measure(ctx context.Context, env environment, keys bench.Keys) (err error) {
 	line := env.progress()
 	defer line.clear()
-	dir, err := f.makeDir(env.litter)
+	dir, err := makeDir(f.dir, f.keep, env.litter)
 	if err != nil {
 		return err
 	}
@@ -77,16 +77,17 @@ func (f *jobFlags) measure(ctx context.Context, env environment, keys bench.Keys
 	return t.run(ctx)
 }
 
-// makeDir makes the directory for the databases.
-func (f *jobFlags) makeDir(l *litter) (dir string, err error) {
-	if f.keep {
+// makeDir makes the directory for the databases, a temporary one if dir is empty.
+// It is litter unless it is to be kept.
+func makeDir(dir string, keep bool, l *litter) (string, error) {
+	if keep {
 		l = &litter{}
 	}
 	return l.mkdir(func() (string, error) {
-		if f.dir == "" {
+		if dir == "" {
 			return os.MkdirTemp("", "kvbench-")
 		}
-		return f.dir, os.Mkdir(f.dir, 0o755)
+		return dir, os.Mkdir(dir, 0o755)
 	})
 }
 

@@ -38,6 +38,7 @@ type command struct {
 // no name: it is what kvbench does without one.
 func commands() []command {
 	return []command{
+		{"run", "run workloads such as fillrandom or ycsb-a on sift", runWorkloads},
 		{"fpr", "check the filters' false-positive rates against theory", fpr},
 		{"help", "print this text", func(_ context.Context, env environment) error { return env.help() }},
 	}
