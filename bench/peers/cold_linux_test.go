@@ -46,7 +46,11 @@ func pagesHeld(t *testing.T, f *os.File, size int) (n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Munmap(m)
+	defer func() {
+		if err := unix.Munmap(m); err != nil {
+			t.Error(err)
+		}
+	}()
 	pages := make([]byte, (size+os.Getpagesize()-1)/os.Getpagesize())
 	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&m[0])), uintptr(size), uintptr(unsafe.Pointer(&pages[0]))); errno != 0 {
 		t.Fatal(errno)

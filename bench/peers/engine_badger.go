@@ -99,6 +99,7 @@ func (b *badgerIter) facing(forward bool) {
 	}
 	o := badger.DefaultIteratorOptions
 	o.Reverse = !forward
+	o.PrefetchValues = false // they are in the tables, and a short scan would pay for a hundred
 	b.it, b.forward = b.txn.NewIterator(o), forward
 }
 
