@@ -155,8 +155,8 @@ func (b *badgerIter) Close() error {
 	return b.err
 }
 
-// Flush does nothing: badger flushes when it is closed.
-func (e badgerEngine) Flush() error { return nil }
+// Flush is not there: badger flushes when it is closed.
+func (e badgerEngine) Flush() error { return errors.ErrUnsupported }
 
 func (e badgerEngine) Compact() error { return e.db.Flatten(1) }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -109,8 +110,10 @@ func (it *bboltIter) Value() []byte          { return it.value }
 func (it *bboltIter) Err() error             { return nil }
 func (it *bboltIter) Close() error           { return it.tx.Rollback() }
 
-func (e *bboltEngine) Flush() error { return nil }
+// Flush is not there: nothing is kept in memory.
+func (e *bboltEngine) Flush() error { return errors.ErrUnsupported }
 
-func (e *bboltEngine) Compact() error { return nil }
+// Compact is not there: there are no tables.
+func (e *bboltEngine) Compact() error { return errors.ErrUnsupported }
 
 func (e *bboltEngine) Close() error { return e.db.Close() }

@@ -66,8 +66,8 @@ func (it goLevelDBIter) Close() error {
 	return it.Error()
 }
 
-// Flush does nothing: goleveldb has no such call, and CompactRange does it.
-func (e goLevelDB) Flush() error { return nil }
+// Flush is not there: CompactRange does it.
+func (e goLevelDB) Flush() error { return errors.ErrUnsupported }
 
 func (e goLevelDB) Compact() error { return e.db.CompactRange(util.Range{}) }
 

@@ -23,7 +23,7 @@ func columns() []column {
 		{workload.P999, "99.9th percentile, µs a step", micro},
 		{workload.ReadCallsPerOp, "Read calls an operation", 1},
 		{workload.ReadBytesPerOp, "Bytes read by them", 1},
-		{workload.DirtiedAmplification, "Write amplification: pages made dirty for each byte", 1},
+		{workload.DirtiedAmplification, "Write amplification: pages made dirty for each byte (without the last memtable, where an engine cannot flush)", 1},
 		{workload.OwnAmplification, "Write amplification as the engine counts", 1},
 		{workload.FlushTime, "Flush after the workload, s", 1},
 		{workload.CompactTime, "Compaction after that, s", 1},

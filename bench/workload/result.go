@@ -33,7 +33,9 @@ type Result struct {
 	Timeline []int64 `json:"timeline,omitempty"`
 }
 
-// The figures. Times are in nanoseconds and sizes in bytes.
+// The figures. Times are in nanoseconds and sizes in bytes, unless the name says
+// otherwise. What is written is counted up to the flush after the workload; of a
+// store that cannot flush, what is still in memory then is not in it.
 const (
 	OpsPerSec = "ops_per_sec" // while the clients wait for the store: checks are not in it
 	P50       = "p50_ns"      // of a step

@@ -1,8 +1,11 @@
 package workload
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -25,6 +28,9 @@ func TestAllWorkloads(t *testing.T) {
 	for _, keys := range KeyNames() {
 		t.Run(keys, func(t *testing.T) {
 			r := small(t, keys)
+			if keys != "hex" {
+				r.Pairs, r.Lookups = 1000, 500 // how the workloads use keys does not change with their number
+			}
 			for _, spec := range All() {
 				got, err := r.Run(t.Context(), spec)
 				if err != nil {
@@ -75,4 +81,69 @@ func checkResult(t *testing.T, r *Runner, spec *Spec, got *Result) {
 		t.Errorf("%s: as JSON: %s, %v", spec.Name, line, err)
 	}
 	t.Logf("%-24s %v", spec.Name, got.Figures)
+}
+
+// A store without a flush or a compaction is measured all the same, without
+// figures for what it does not have; another error of theirs ends the run.
+func TestUnsupported(t *testing.T) {
+	r := small(t, "decimal")
+	for _, c := range []struct {
+		err  error
+		fine bool
+	}{{errors.ErrUnsupported, true}, {errors.New("broken"), false}} {
+		r.Open = func(dir string, s Settings) (Store, error) {
+			store, err := OpenSift(dir, s)
+			return failing{store, c.err}, err
+		}
+		got, err := r.Run(t.Context(), find(t, "fillrandom"))
+		if !c.fine {
+			if !errors.Is(err, c.err) {
+				t.Errorf("got %v; want %v", err, c.err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, figure := range []string{FlushTime, CompactTime} {
+			if v, ok := got.Figures[figure]; ok {
+				t.Errorf("%s is %v", figure, v)
+			}
+		}
+		if _, err := r.Run(t.Context(), find(t, "readdeleted")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// failing is a store whose flush and compaction give an error.
+type failing struct {
+	Store
+	err error
+}
+
+func (f failing) Flush() error   { return f.err }
+func (f failing) Compact() error { return f.err }
+
+// A run that is interrupted says why, whatever it is at, and the next one starts
+// anew.
+func TestInterrupted(t *testing.T) {
+	cause := errors.New("enough")
+	for _, at := range []string{"making deleted", "readdeleted"} {
+		r := small(t, "decimal")
+		r.Lookups = 50_000_000 // far more than there is time for
+		ctx, cancel := context.WithCancelCause(t.Context())
+		r.Progress = func(what string, _ float64) {
+			if strings.Contains(what, at) {
+				cancel(cause)
+			}
+		}
+		if _, err := r.Run(ctx, find(t, "readdeleted")); !errors.Is(err, cause) {
+			t.Errorf("interrupted at %s: %v", at, err)
+		}
+		r.Progress, r.Lookups = nil, 100
+		if _, err := r.Run(t.Context(), find(t, "readdeleted")); err != nil {
+			t.Errorf("after an interruption at %s: %v", at, err)
+		}
+	}
 }

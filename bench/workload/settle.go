@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -8,20 +9,27 @@ import (
 // settle brings what a workload wrote to rest, notes what that took, and checks
 // what is there.
 func (t *trial) settle(j *job, m *meter, user int64) error {
-	start := time.Now()
-	if err := j.store.Flush(); err != nil {
+	if err := t.timed(FlushTime, j.store.Flush); err != nil {
 		return err
 	}
-	t.result.set(FlushTime, time.Since(start).Seconds())
 	m.settled(t.result, user)
 	if t.spec.On == Empty && !t.spec.Sync {
-		start = time.Now()
-		if err := j.store.Compact(); err != nil {
+		if err := t.timed(CompactTime, j.store.Compact); err != nil {
 			return err
 		}
-		t.result.set(CompactTime, time.Since(start).Seconds())
 	}
 	return t.checkAfter(j)
+}
+
+// timed notes how long a call takes that not every store has.
+func (t *trial) timed(figure string, call func() error) error {
+	start := time.Now()
+	err := call()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	t.result.set(figure, time.Since(start).Seconds())
+	return err
 }
 
 // checkAfter asks for some of what the workload has left.

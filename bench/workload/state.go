@@ -105,7 +105,7 @@ func (b *builder) build(s State) error {
 
 func (b *builder) do(steps ...func() error) error {
 	for _, f := range steps {
-		if err := f(); err != nil {
+		if err := f(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			return err
 		}
 	}

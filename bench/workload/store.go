@@ -18,10 +18,12 @@ type Store interface {
 
 	NewIter() (Iter, error)
 
-	// Flush writes what is in memory to tables. A store that cannot does nothing.
+	// Flush writes what is in memory to tables. A store that has no such call
+	// returns errors.ErrUnsupported.
 	Flush() error
 
-	// Compact merges everything into one run, as far as the store can.
+	// Compact merges everything into one run, as far as the store can, after a
+	// flush. A store without runs returns errors.ErrUnsupported.
 	Compact() error
 
 	Close() error
