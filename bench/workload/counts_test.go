@@ -10,6 +10,9 @@ import (
 // cached, which depends on the tables' random numbers.
 func counted(t *testing.T) *Runner {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("too few operations for a rate")
+	}
 	r := small(t, "hex")
 	r.Pairs, r.Lookups = 20_000, 10_000
 	r.Settings.NoCompaction, r.Settings.CacheSize = true, 1

@@ -29,7 +29,7 @@ const (
 
 // period is how many answers pass between two wrong ones. It is no divisor of
 // the sizes of steps and samples.
-const period = 37
+const period = 7
 
 func (m *mutant) now(fault string) bool {
 	return m.fault == fault && m.n.Add(1)%period == 0

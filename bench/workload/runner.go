@@ -10,8 +10,9 @@ import (
 	"sync"
 )
 
-// A Runner runs workloads on a store. States are made once, in Dir, and each
-// workload gets a copy of its own, so that their order does not matter.
+// A Runner runs workloads on a store. States are made once, in Dir, which belongs
+// to one store with one configuration, and each workload gets a copy of its own,
+// so that their order does not matter.
 type Runner struct {
 	Config
 	Store string // its name in results
@@ -52,7 +53,7 @@ func (r *Runner) Build(ctx context.Context, spec *Spec) error {
 	left := making
 	if err == nil && spec.On == Logged {
 		left = final + ".killed"
-		err = copyTree(making, left)
+		err = errors.Join(os.RemoveAll(left), copyTree(making, left))
 	}
 	if closeErr := store.Close(); err == nil {
 		err = closeErr

@@ -15,6 +15,9 @@ func small(t *testing.T, keys string) *Runner {
 	r := &Runner{Config: DefaultConfig(), Store: "sift", Open: OpenSift, Dir: t.TempDir()}
 	r.Keys, r.Pairs, r.Lookups, r.Syncs, r.Opens = keys, 4000, 2000, 40, 2
 	r.Settings.MemTableSize, r.Settings.CacheSize = 256<<10, 64<<10
+	if testing.Short() {
+		r.Pairs, r.Lookups = 1000, 500
+	}
 	if err := r.Validate(); err != nil {
 		t.Fatal(err)
 	}
