@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"runtime/pprof"
@@ -16,6 +17,21 @@ import (
 // workload of one engine, so that no engine finds the other's garbage, nor its
 // own of the phase before.
 const childName = "phase"
+
+// allPut is what a process prints that put all pairs and is about to kill itself.
+const allPut = "all put"
+
+// killSelf ends this process as nothing in it can see.
+func killSelf() {
+	p, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = p.Kill()
+	}
+	if err != nil {
+		panic(err) // a state that only a killed process leaves cannot be made
+	}
+	select {}
+}
 
 // define defines the flags that parent and child share, with their defaults.
 func define(set *flag.FlagSet, c *workload.Config) {
@@ -57,6 +73,10 @@ func child(ctx context.Context, args []string, stdout io.Writer) error {
 		r.BeforeOpen = dropPages
 	}
 	if *build {
+		r.Kill = func() {
+			fmt.Fprintln(stdout, allPut)
+			killSelf()
+		}
 		return r.Build(ctx, specs[0])
 	}
 	result, err := profiled(*profile, func() (*workload.Result, error) { return r.Run(ctx, specs[0]) })

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -92,7 +93,7 @@ func (c *comparison) group(ctx context.Context, specs []*workload.Spec) (series,
 		}
 		defer os.RemoveAll(dir)
 		c.progress(fmt.Sprintf("%s: making %s", name, specs[0].On))
-		if _, err := c.phase(ctx, name, specs[0], "-build"); err != nil {
+		if err := c.build(ctx, name, specs[0]); err != nil {
 			return nil, err
 		}
 	}
@@ -110,6 +111,19 @@ func (c *comparison) group(ctx context.Context, specs []*workload.Spec) (series,
 		}
 	}
 	return s, nil
+}
+
+// build makes a state. The process that makes Logged kills itself when it is done.
+func (c *comparison) build(ctx context.Context, name string, spec *workload.Spec) error {
+	out, err := c.phase(ctx, name, spec, "-build")
+	if spec.On != workload.Logged {
+		return err
+	}
+	if ended := new(exec.ExitError); !errors.As(err, &ended) || strings.TrimSpace(string(out)) != allPut {
+		return errors.Join(err, fmt.Errorf("%s: the process that was to be killed printed %q", name, out))
+	}
+	r := workload.Runner{Config: c.Config, Dir: filepath.Join(c.dir, name)}
+	return r.Killed(spec)
 }
 
 // workload runs one workload on one engine.
@@ -148,7 +162,7 @@ func (c *comparison) phase(ctx context.Context, name string, spec *workload.Spec
 	cmd := exec.CommandContext(ctx, self, append(args, more...)...)
 	cmd.Stdout, cmd.Stderr = &out, &trouble
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s, %s: %w\n%s", name, spec.Name, err, strings.TrimSpace(trouble.String()))
+		return out.Bytes(), fmt.Errorf("%s, %s: %w\n%s", name, spec.Name, err, strings.TrimSpace(trouble.String()))
 	}
 	return out.Bytes(), nil
 }

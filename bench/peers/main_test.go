@@ -58,7 +58,7 @@ func TestRounds(t *testing.T) {
 	dir := t.TempDir()
 	profile := filepath.Join(t.TempDir(), "sift")
 	args := []string{
-		"-engines=sift,bbolt", "-workloads=fillrandom,readmissing,readdeleted", "-n=500", "-lookups=100", "-rounds=2", "-keys=paths",
+		"-engines=sift,bbolt", "-workloads=fillrandom,readmissing,readdeleted,recover", "-n=500", "-lookups=100", "-rounds=2", "-keys=paths",
 		"-json", "-cold", "-dir=" + dir, "-cpuprofile=" + profile,
 	}
 	if err := run(t.Context(), args, &stdout, &stderr); err != nil {
@@ -75,16 +75,20 @@ func TestRounds(t *testing.T) {
 		if r.Keys != "paths" || r.Pairs != 500 || !r.Cold || r.Round < 1 || r.Round > 2 || r.Operations < 1 {
 			t.Errorf("%+v", r)
 		}
+		if lost, ok := r.Figures[workload.Lost]; ok != (r.Workload == "recover") || lost != 0 {
+			t.Errorf("%s, %s: %v lost, %t", r.Store, r.Workload, lost, ok)
+		}
 	}
 	want := []string{
 		"sift fillrandom", "bbolt fillrandom", "bbolt fillrandom", "sift fillrandom",
 		"sift readmissing", "bbolt readmissing", "bbolt readmissing", "sift readmissing",
 		"sift readdeleted", "bbolt readdeleted", "bbolt readdeleted", "sift readdeleted",
+		"sift recover", "bbolt recover", "bbolt recover", "sift recover",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("runs:\n%q; want\n%q", got, want)
 	}
-	for _, name := range []string{"fillrandom", "readmissing", "readdeleted"} {
+	for _, name := range []string{"fillrandom", "readmissing", "readdeleted", "recover"} {
 		if info, err := os.Stat(profile + "-" + name + ".prof"); err != nil || info.Size() == 0 {
 			t.Errorf("no profile of sift's %s: %v", name, err)
 		}
@@ -94,6 +98,22 @@ func TestRounds(t *testing.T) {
 	}
 	if stderr.Len() > 0 {
 		t.Errorf("progress where there is no terminal: %q", stderr.String())
+	}
+}
+
+// A process that was to put all pairs and then be killed, and ended before, fails
+// the run: what it left is no state.
+func TestKilledEarly(t *testing.T) {
+	c, err := parse([]string{"-engines=bbolt", "-workloads=recover", "-n=500"}, nil, &bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.dir = filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(c.dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.build(t.Context(), "bbolt", c.specs[0]); err == nil || !strings.Contains(err.Error(), `printed ""`) {
+		t.Errorf("got %v", err)
 	}
 }
 

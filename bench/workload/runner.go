@@ -23,6 +23,14 @@ type Runner struct {
 	// a workload opens it: it drops the page cache.
 	BeforeOpen func(dir string) error
 
+	// Kill, unless nil, ends this process as SIGKILL does, and does not return.
+	// Build calls it for the state Logged once the last put is acknowledged;
+	// whoever sees the process end that way then calls Killed, in another one.
+	// Without it Logged is a copy of the directory of an open store at rest: a
+	// process's end changes no file, but what a store held back in its own memory
+	// has been written by then.
+	Kill func()
+
 	keys map[string]Keys // by size, since some sets sort themselves
 }
 
@@ -52,6 +60,9 @@ func (r *Runner) Build(ctx context.Context, spec *Spec) error {
 	err = b.build(spec.On)
 	left := making
 	if err == nil && spec.On == Logged {
+		if r.Kill != nil {
+			r.Kill()
+		}
 		left = final + ".killed"
 		err = errors.Join(os.RemoveAll(left), copyTree(making, left))
 	}
@@ -65,6 +76,14 @@ func (r *Runner) Build(ctx context.Context, spec *Spec) error {
 		return err
 	}
 	return os.RemoveAll(making)
+}
+
+// Killed takes what a process that Kill ended has left for the state that a
+// workload needs.
+func (r *Runner) Killed(spec *Spec) error {
+	cfg := spec.config(&r.Config)
+	final := r.stateDir(spec, &cfg)
+	return os.Rename(final+".making", final)
 }
 
 func (r *Runner) stateDir(spec *Spec, cfg *Config) string {

@@ -27,9 +27,8 @@ const (
 	// Deleted is Compacted, and half of the keys deleted, as the store's own
 	// compaction left it.
 	Deleted State = "deleted"
-	// Logged is what SIGKILL leaves where nothing was flushed: a copy of the
-	// directory of an open store at rest. A process's end changes no file, so the
-	// two are the same.
+	// Logged is what SIGKILL leaves where all pairs were put one by one and
+	// nothing was flushed: see Runner.Kill.
 	Logged State = "logged"
 	// ManyTables is Compacted, in about 1000 tables.
 	ManyTables State = "manytables"
@@ -87,7 +86,7 @@ func (b *builder) build(s State) error {
 	case Overlapping:
 		return b.do(func() error { return b.load(1, loaded) }, b.store.Flush)
 	case Logged:
-		return b.load(1, loaded)
+		return b.putAll()
 	default:
 	}
 	if err := b.do(func() error { return b.load(1, loaded) }, b.store.Flush, b.store.Compact); err != nil {
@@ -134,17 +133,34 @@ func (b *builder) load(stride int, v version) error {
 	return nil
 }
 
+// putAll puts every key by itself: a log of single records takes longer to replay.
+func (b *builder) putAll() error {
+	var key, value []byte
+	return b.each(b.cfg.Pairs, func(i int) error {
+		key = b.keys.Present(key[:0], i)
+		value = appendValue(value[:0], key, b.cfg.ValueSize, loaded)
+		return b.store.Put(key, value, false)
+	})
+}
+
 func (b *builder) deleteHalf() error {
 	var key []byte
-	for i := range half(b.cfg) {
+	return b.each(half(b.cfg), func(i int) error {
+		key = b.keys.Present(key[:0], deletedKey(b.cfg, i))
+		return b.store.Delete(key)
+	})
+}
+
+// each does something n times, unless the context ends.
+func (b *builder) each(n int, do func(i int) error) error {
+	for i := range n {
 		if i%batchSize == 0 {
-			b.cfg.progress(b.what, i, half(b.cfg))
-			if err := b.ctx.Err(); err != nil {
+			b.cfg.progress(b.what, i, n)
+			if b.ctx.Err() != nil {
 				return context.Cause(b.ctx)
 			}
 		}
-		key = b.keys.Present(key[:0], deletedKey(b.cfg, i))
-		if err := b.store.Delete(key); err != nil {
+		if err := do(i); err != nil {
 			return err
 		}
 	}
