@@ -12,6 +12,13 @@ import (
 // After dropPages the system holds no page of a file, in a directory below too.
 func TestDropPages(t *testing.T) {
 	dir := t.TempDir()
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err != nil {
+		t.Fatal(err)
+	}
+	if disk.Type == unix.TMPFS_MAGIC {
+		t.Skip("files in memory have no device to be read from")
+	}
 	name := filepath.Join(dir, "below", "file")
 	if err := makeDir(filepath.Dir(name)); err != nil {
 		t.Fatal(err)
@@ -29,7 +36,7 @@ func TestDropPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	if held := pagesHeld(t, f, size); held == 0 {
-		t.Skip("this file system keeps no pages")
+		t.Fatal("no page is held of what was just written")
 	}
 	if err := dropPages(dir); err != nil {
 		t.Fatal(err)
