@@ -28,7 +28,7 @@ var skips = map[string]string{
 	"needs the build tag invariants or the race detector":                                 "the race step has it",
 	"too few lookups for a rate; the race detector sees the same code in the other tests": "tested without it",
 	"too few operations for a rate":                                                       "-short asks for less; the ordinary tests have it",
-	"this file system keeps no pages":                                                     "tmpfs is its pages; tested where there is a disk",
+	"files in memory have no device to be read from":                                      "tested where there is a disk",
 	"pipes cannot be filled here: %v":                                                     "Linux can",
 	"no pipes with names here: %v":                                                        "Linux has them",
 	"this system does not count read calls":                                               "Linux does",
