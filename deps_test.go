@@ -30,7 +30,7 @@ var rows = [][]string{
 	{"compaction"},
 	{"."},
 	{"bench"},
-	{"bench/workload"},
+	{"bench/workload", "bench/model"},
 	{"cmd/kvbench"},
 }
 
