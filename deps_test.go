@@ -30,7 +30,7 @@ var rows = [][]string{
 	{"compaction"},
 	{"."},
 	{"bench"},
-	{"bench/workload", "bench/model"},
+	{"bench/workload", "bench/model", "bench/sweep"},
 	{"cmd/kvbench"},
 }
 
