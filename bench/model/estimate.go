@@ -26,24 +26,10 @@ type Estimate struct {
 	Monkey  Reads `json:"reads_monkey"`  // the same memory where it saves the most reads
 }
 
-// Estimates returns what each of several sizes would be like, by both policies. What
-// can be simulated in about a second is simulated.
-func Estimates(c Config, keys []uint64) ([]Estimate, error) {
-	var all []Estimate
-	for _, p := range []Policy{Levelled, Lazy} {
-		for _, n := range keys {
-			c.Keys = n
-			e, err := estimate(c, p)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, *e)
-		}
-	}
-	return all, nil
-}
-
-func estimate(c Config, p Policy) (*Estimate, error) {
+// NewEstimate returns what a database would be like. What can be simulated in about a
+// second is simulated; the formulas say the rest, and all of a policy that the engine
+// does not have.
+func NewEstimate(c Config, p Policy) (*Estimate, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -71,8 +57,9 @@ func (r *Result) estimate(c Config) *Estimate {
 		Keys: c.Keys, Policy: Levelled, Simulated: true,
 		Levels: r.Depth(), Runs: float64(len(r.Runs)),
 		Amplification: r.Amplification(), TableBytes: r.TableBytes(), Tables: float64(r.Tables()),
-		FilterBytes: r.FilterBytes, Uniform: r.Reads(c), Monkey: r.MonkeyReads(c),
+		FilterBytes: r.FilterBytes, Uniform: r.Reads(c),
 	}
+	e.setMonkey(r.MonkeyReads(c))
 	e.MonkeyBytes = r.FilterBytes
 	if c.BitsPerKey > 0 {
 		wasted := e.Uniform.Absent / opening(e.Tables, c.MaxOpenFiles)
@@ -80,6 +67,15 @@ func (r *Result) estimate(c Config) *Estimate {
 	}
 	e.setSpace(c)
 	return e
+}
+
+// setMonkey notes what [bloom.Allot] comes to. It gives no run more bits than 20 a key,
+// and does not know that a small filter is rounded up: where that makes it the worse
+// one, bits are left even.
+func (e *Estimate) setMonkey(r Reads) {
+	if e.Monkey = r; r.Absent > e.Uniform.Absent {
+		e.Monkey = e.Uniform
+	}
 }
 
 func (e *Estimate) setSpace(c Config) {

@@ -90,7 +90,7 @@ func (g *geometry) cost(p Policy, total float64) float64 {
 		return 1 + last/g.incoming
 	}
 	if p == Lazy {
-		return float64(n) + math.Pow(last/g.incoming, 1/float64(n))
+		return float64(n) + g.lazyFanout(n, last)
 	}
 	oldLast := g.full(n - 1)
 	grown := total - g.above(n-1, oldLast) - oldLast // since there are n levels
@@ -108,6 +108,12 @@ func (g *geometry) cost(p Policy, total float64) float64 {
 		above = size
 	}
 	return cost + last/above
+}
+
+// lazyFanout returns how many runs of a level become one of the next, with n levels and
+// runs on the first one that are what comes from level 0 at once.
+func (g *geometry) lazyFanout(n int, last float64) float64 {
+	return max(1, math.Pow(last/g.incoming, 1/float64(n)))
 }
 
 // target returns what the i-th level under level 0 holds of n whose sizes are a
@@ -180,15 +186,18 @@ type runClass struct{ number, bytes float64 }
 
 // runs returns what a lookup asks, from top to bottom, once everything is put. Of
 // level 0, and of each level that lazy levelling fills with runs, it is half of what
-// there may be.
+// there may be. Keys that were put in order lie in one table at most.
 func (g *geometry) runs(p Policy, levels int, total, last float64) []runClass {
+	if g.c.Sequential && g.c.Overwrites == 0 {
+		return []runClass{{1, total}}
+	}
 	if levels == 0 {
 		return []runClass{{max(total/g.flush, 1), min(g.flush, total)}}
 	}
 	runs := []runClass{{float64(g.c.tree().L0Compact-1) / 2, g.flush}}
 	for i := 1; i < levels; i++ {
 		if p == Lazy {
-			fanout := math.Pow(last/g.incoming, 1/float64(levels))
+			fanout := g.lazyFanout(levels, last)
 			runs = append(runs, runClass{(fanout - 1) / 2, g.incoming * math.Pow(fanout, float64(i-1))})
 			continue
 		}
@@ -220,7 +229,7 @@ func (g *geometry) reads(e *Estimate, runs []runClass) {
 	for i, rate := range monkey(sizes, g.c.BitsPerKey) {
 		met[i].rate = rate
 	}
-	e.Monkey = expectedReads(met).times(open)
+	e.setMonkey(expectedReads(met).times(open))
 	if g.c.BitsPerKey > 0 {
 		e.MonkeyBytes = float64(g.c.Keys) / 8 * monkeyBits(sizes, g.c.BitsPerKey, e.Uniform.Absent/open)
 	}

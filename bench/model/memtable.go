@@ -51,7 +51,7 @@ func (c *Config) memTablePuts(keys float64, sequential bool) float64 {
 		m := memTable{c, float64(puts), keys, sequential}
 		return m.fits(room)
 	}
-	most := int(room) // an entry takes more than a byte
+	most := max(int(room/entryHeader), 1)
 	first := sort.Search(most, func(n int) bool { return fits(n+1) < 1-1e-9 })
 	last := sort.Search(most, func(n int) bool { return fits(n+1) < 1e-9 })
 	sum := float64(first) + 1

@@ -68,13 +68,13 @@ func NewPlan(c Config, m Machine) (*Plan, error) {
 	p := &Plan{Keys: c.Keys, Machine: m, Whole: *pl.estimate(c.Keys)}
 	p.OneHolds, p.OneLimit = pl.holds()
 	if p.Shards, p.Limit = pl.shards(); p.Shards > mostShards {
-		return nil, fmt.Errorf("model: %d machines with %.0f bytes of memory and %.0f of disk are too few for %d keys",
-			mostShards, m.Memory, m.Disk, c.Keys)
+		return nil, fmt.Errorf("model: %d keys want more than %d machines with %.0f bytes of memory for filters and %.0f of disk",
+			c.Keys, mostShards, m.Memory, m.Disk)
 	}
 	shard := perShard(c.Keys, p.Shards)
 	p.Shard = *pl.estimate(shard)
 	p.WholeTime, p.ShardTime = pl.hours(&p.Whole), pl.hours(&p.Shard)
-	p.MonkeyShards = int(max(1, math.Ceil(p.Whole.MonkeyBytes/m.Memory), math.Ceil(p.Whole.TableBytes/m.Disk)))
+	p.MonkeyShards = int(min(max(1, math.Ceil(p.Whole.MonkeyBytes/m.Memory), math.Ceil(p.Whole.TableBytes/m.Disk)), mostShards))
 	p.EntryByHash = s.sampleOf(float64(shard)).perEntry
 	p.EntryByRange = s.sampleOf(float64(c.Keys)).perEntry
 	return p, nil

@@ -88,7 +88,7 @@ func ahead(estimates []int64, perEntry float64) float64 {
 // Sizes of a sample: some hundred blocks.
 const (
 	sampleBytes = 512 << 10
-	sampleLeast = 64
+	sampleLeast = 16
 	sampleMost  = 8192
 )
 
@@ -163,8 +163,9 @@ func (c *Config) appendValue(dst []byte, rng *rand.Rand) []byte {
 	start := len(dst)
 	fresh := int(math.Ceil(c.ValueRatio * float64(c.ValueSize)))
 	for len(dst)-start < fresh {
-		dst = append(dst, byte(rng.Uint64()))
+		dst = binary.LittleEndian.AppendUint64(dst, rng.Uint64())
 	}
+	dst = dst[:start+fresh]
 	for len(dst)-start < c.ValueSize {
 		dst = append(dst, dst[len(dst)-fresh])
 	}

@@ -72,14 +72,14 @@ func (s *simulation) load() error {
 }
 
 // spanOfPuts returns the span of n keys that are put for the first time, after
-// others, and of draws from all keys. Those that lie anywhere in the range leave as
-// much room at its ends as there is between any two of them.
+// others, and of draws from all keys. Those that lie anywhere in the range leave about
+// as much room at its ends as there is between any two of them.
 func (s *simulation) spanOfPuts(others, n, again float64) span {
 	if s.c.Sequential && again == 0 {
 		return span{at(others / s.keys), at((others + n) / s.keys), density{first: 1}}
 	}
-	gap := 1 / (n + again + 1)
-	sp := span{start: at(gap), end: max(at(1-gap), at(gap)+1)}
+	gap := 1 / (n + again + 2) // a single one needs some room, too
+	sp := span{start: at(gap), end: at(1 - gap)}
 	sp.first = n / s.keys / sp.width()
 	sp.again = min(drawn(again, s.keys)/sp.width(), 1)
 	return sp

@@ -39,6 +39,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"run", "run workloads such as fillrandom or ycsb-a on sift", runWorkloads},
+		{"model", "say what sizes would cost that cannot be run", modelSizes},
 		{"fpr", "check the filters' false-positive rates against theory", fpr},
 		{"help", "print this text", func(_ context.Context, env environment) error { return env.help() }},
 	}
