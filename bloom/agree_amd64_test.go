@@ -4,16 +4,11 @@ package bloom
 
 import "testing"
 
-// machines returns ways to run something, one for each assembly there is.
-func machines() (ways []func(func())) {
-	for _, avx512 := range []bool{hasAVX512, false} {
-		ways = append(ways, func(run func()) {
-			defer func(was bool) { hasAVX512 = was }(hasAVX512)
-			hasAVX512 = avx512
-			run()
-		})
-	}
-	return ways
+// machines returns f as each kind of processor opens it.
+func machines(f *Filter) []*Filter {
+	narrow := *f
+	narrow.mask = 0
+	return []*Filter{f, &narrow}
 }
 
 // machinePaths returns the assembly for f that this processor can run, chosen
@@ -22,15 +17,14 @@ func machinePaths(f *Filter) (paths []path) {
 	if f.lines == 0 {
 		return nil
 	}
-	with := func(avx512 bool, ask func(f *Filter, hs []uint64, out []bool)) func(f *Filter, hs []uint64, out []bool) {
-		return func(f *Filter, hs []uint64, out []bool) {
-			defer func(was bool) { hasAVX512 = was }(hasAVX512)
-			hasAVX512 = avx512
-			ask(f, hs, out)
-		}
-	}
 	for _, p := range commonPaths {
-		paths = append(paths, path{p.name + ", AVX2", with(false, p.ask)})
+		paths = append(paths, path{p.name + ", AVX2", func(f *Filter, hs []uint64, out []bool) {
+			defer func(was bool) { hasAVX512 = was }(hasAVX512)
+			hasAVX512 = false
+			narrow := *f
+			narrow.mask = 0
+			p.ask(&narrow, hs, out)
+		}})
 	}
 	return paths
 }

@@ -17,7 +17,7 @@ func mayContainKey(f *Filter, key []byte) bool
 // batch sets out[i] for all of hs, of which there is one at least, of a filter
 // that has lines.
 func batch(f *Filter, hs []uint64, out []bool) {
-	if hasAVX512 {
+	if f.mask != 0 {
 		batch512(f, hs, &out[0])
 	} else {
 		batch256(f, hs, &out[0])

@@ -9,7 +9,7 @@ type Filter struct {
 	// What the assembly needs, 0 for filters that it does not probe.
 	lines   uint64 // of a blocked filter
 	lanes   uint8  // its probes
-	mask    uint16 // its probes as bits
+	mask    uint16 // its probes as bits, where the processor has AVX-512
 	span    uint64 // of a fuse filter of 8 bits: slots but for two segments
 	segment uint64 // its slots in a segment
 
@@ -45,7 +45,10 @@ func Open(data []byte) (*Filter, error) {
 	f := &Filter{body: body, header: h}
 	switch {
 	case h.kind == Blocked && hasAVX2:
-		f.lines, f.lanes, f.mask = h.units, h.probes, 1<<h.probes-1
+		f.lines, f.lanes = h.units, h.probes
+		if hasAVX512 {
+			f.mask = 1<<h.probes - 1
+		}
 	case h.kind == Fuse && h.probes == 8 && h.n > 0:
 		f.segment = 1 << h.param
 		f.span = h.units - 2*f.segment
