@@ -24,7 +24,7 @@ func finite(t *testing.T, e *Estimate) {
 // what must hold for all holds: a present key costs a read, and bits where they pay
 // save reads of absent keys, or memory.
 func TestExtremes(t *testing.T) {
-	for _, keys := range []uint64{0, 1, 100, 40_000, 1_000_000_000_000, MaxKeys} {
+	for _, keys := range []uint64{0, 1, 30_000, MaxKeys} {
 		for name, change := range map[string]func(c *Config){
 			"defaults":       func(*Config) {},
 			"overwrites":     func(c *Config) { c.Overwrites = 1.5 },
@@ -54,7 +54,7 @@ func TestExtremes(t *testing.T) {
 				if e.MonkeyBytes > e.FilterBytes {
 					t.Errorf("%d keys, %s, %s: filters take %v bytes, under Monkey %v", keys, name, p, e.FilterBytes, e.MonkeyBytes)
 				}
-				if keys >= 1_000_000_000 && name == "defaults" && e.Monkey.Absent > e.Uniform.Absent/2 {
+				if keys == MaxKeys && name == "defaults" && e.Monkey.Absent > e.Uniform.Absent/2 {
 					t.Errorf("%d keys, %s: absent keys cost %v reads, under Monkey %v", keys, p, e.Uniform.Absent, e.Monkey.Absent)
 				}
 			}
@@ -68,7 +68,7 @@ func TestExtremes(t *testing.T) {
 func TestFormulaGrows(t *testing.T) {
 	for _, p := range []Policy{Levelled, Lazy} {
 		var before *Estimate
-		for keys := 1e4; keys <= 1e13; keys *= 2.3 {
+		for keys := 1e4; keys <= 1e13; keys *= 4 {
 			c := Default()
 			c.Keys = uint64(keys)
 			e, err := Formula(c, p)
@@ -82,7 +82,7 @@ func TestFormulaGrows(t *testing.T) {
 			before = e
 		}
 		reads := math.Inf(1)
-		for _, bits := range []float64{1, 2, 5, 7.5, 10, 20, 64} {
+		for _, bits := range []float64{1, 5, 10, 64} {
 			c := Default()
 			c.Keys, c.BitsPerKey = 1_000_000_000, bits
 			e, err := Formula(c, p)
