@@ -1,6 +1,7 @@
 package bloom
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/bits"
@@ -80,10 +81,10 @@ const touchAhead = 32
 // cache while it is built.
 const touchFrom = 512 << 10
 
-// addBlocked sets the bits of hashes in the lines of body. Their order is
+// addBlockedGo sets the bits of hashes in the lines of body. Their order is
 // random, so nearly every line of a large filter is a cache miss; touching
-// lines ahead overlaps them.
-func addBlocked(body []byte, probes uint8, hashes []uint64) {
+// lines ahead overlaps them. It is the reference for the assembly.
+func addBlockedGo(body []byte, probes uint8, hashes []uint64) {
 	lines := uint64(len(body) / lineBytes)
 	if len(body) < touchFrom {
 		addLines(body, lines, probes, hashes)
@@ -127,18 +128,26 @@ func probeBlockedGo(body []byte, lines uint64, probes uint8, h uint64) bool {
 	x := uint32(h)
 	for ; probes >= 4; probes -= 4 {
 		a, b, c, d := x*golden32, x*golden32x2, x*golden32x3, x*golden32x4
-		if line[a>>26]>>(a>>23&7)&(line[b>>26]>>(b>>23&7))&
-			(line[c>>26]>>(c>>23&7))&(line[d>>26]>>(d>>23&7))&1 == 0 {
+		if bitAt(line, a)&bitAt(line, b)&bitAt(line, c)&bitAt(line, d) == 0 {
 			return false
 		}
 		x = d
 	}
-	all := byte(1)
+	all := uint8(1)
 	for ; probes > 0; probes-- {
 		x *= golden32
-		all &= line[x>>26] >> (x >> 23 & 7)
+		all &= bitAt(line, x)
 	}
 	return all != 0
+}
+
+// bitAt returns the bit of line that x chooses. Testing a bit of a word and not
+// shifting it down is one instruction on amd64, and a tenth of a lookup faster.
+func bitAt(line *[lineBytes]byte, x uint32) (bit uint8) {
+	if binary.LittleEndian.Uint64(line[x>>29*8:][:8])&(1<<(x>>23&63)) != 0 {
+		bit = 1
+	}
+	return bit
 }
 
 // checkBlocked reports what is wrong with a header for a body of size bytes.

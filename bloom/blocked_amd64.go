@@ -38,6 +38,15 @@ func many(filters []*Filter, h uint64, out []bool) (others int) {
 	}
 }
 
+// addBlocked is addBlockedGo, in assembly where the processor has AVX-512.
+func addBlocked(body []byte, probes uint8, hashes []uint64) {
+	if hasAVX512 && len(hashes) > 0 {
+		add512(body, uint64(probes), hashes)
+	} else {
+		addBlockedGo(body, probes, hashes)
+	}
+}
+
 // The numbers are the width of the registers in bits.
 
 //go:noescape
@@ -51,6 +60,9 @@ func many512(filters []*Filter, h uint64, out *bool) (others int)
 
 //go:noescape
 func many256(filters []*Filter, h uint64, out *bool) (others int)
+
+//go:noescape
+func add512(body []byte, probes uint64, hashes []uint64)
 
 // touchLines starts to load the lines of hashes into the cache.
 //

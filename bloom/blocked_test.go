@@ -5,17 +5,35 @@ import (
 	"testing"
 )
 
-// Touching lines ahead changes nothing but time, at every length of the last
-// piece.
-func TestAddBlockedTouches(t *testing.T) {
-	want, got := make([]byte, touchFrom), Alloc(touchFrom)
-	lines := uint64(touchFrom / lineBytes)
+// However bits are set, by assembly or with lines touched ahead, they are those
+// that key by key sets, for every number of probes and of keys, and in a line
+// that many keys share.
+func TestAddBlockedAgrees(t *testing.T) {
+	for probes := uint8(1); probes <= maxBlockedProbes; probes++ {
+		for _, size := range []int{lineBytes, 3 * lineBytes, 100 * lineBytes} {
+			for n := range 3*touchAhead + 2 {
+				assertAddAgrees(t, size, probes, n)
+			}
+		}
+	}
 	for n := range 3*touchAhead + 2 {
-		hs := randomHashes(uint64(n), n)
-		addLines(want, lines, 6, hs)
-		addBlocked(got, 6, hs)
-		if !bytes.Equal(got, want) {
-			t.Fatalf("%d keys: bits differ", n)
+		assertAddAgrees(t, touchFrom, 6, n)
+	}
+}
+
+func assertAddAgrees(t *testing.T, size int, probes uint8, n int) {
+	t.Helper()
+	hs := randomHashes(uint64(n), n)
+	want := make([]byte, size)
+	addLines(want, uint64(size/lineBytes), probes, hs)
+	for name, add := range map[string]func([]byte, uint8, []uint64){"this processor": addBlocked, "Go": addBlockedGo} {
+		got := Alloc(size + lineBytes) // a line that nothing may be written to
+		add(got[:size:size], probes, hs)
+		if !bytes.Equal(got[:size], want) {
+			t.Fatalf("%s: %d keys, %d probes, %d bytes: bits differ", name, n, probes, size)
+		}
+		if !bytes.Equal(got[size:], make([]byte, lineBytes)) {
+			t.Fatalf("%s: %d keys, %d probes: wrote past the end", name, n, probes)
 		}
 	}
 }
