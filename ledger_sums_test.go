@@ -60,8 +60,12 @@ func mergeLedger(kept, newer ledger) ledger {
 	return append(kept, newer...).merged()
 }
 
-// family is the test's name without the part that names a mode or a file.
+// family is the test's name without the part that names a mode or a file. Each
+// fuzz target, which a package's path names, is its own.
 func (l ledgerLine) family() string {
+	if strings.HasPrefix(l.Test, "fuzz ") {
+		return l.Test
+	}
 	name, _, _ := strings.Cut(l.Test, "/")
 	return name
 }
