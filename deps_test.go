@@ -31,6 +31,7 @@ var rows = [][]string{
 	{"."},
 	{"bench"},
 	{"bench/workload", "bench/model", "bench/sweep"},
+	{"bench/report"},
 	{"cmd/kvbench"},
 }
 

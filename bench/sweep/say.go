@@ -2,25 +2,38 @@ package sweep
 
 import (
 	"fmt"
+	"math"
 	"strconv"
+
+	"github.com/siftkv/sift/bloom"
 )
 
+// Built is the kind of filter that a database builds. The others are there to
+// compare.
+const Built = bloom.Blocked
+
 // Best returns the filters to take in a group: of those whose lookups read no more
-// than Notable above the fewest, the smallest. It returns nil if the group has
-// none.
+// than Notable above the fewest, the smallest. Only those count that a database
+// builds, if there are any. It returns nil if the group has no filters.
 func Best(group []Cell) *Cell {
-	var fewest, best *Cell
-	for i := range group {
-		if c := &group[i]; c.Filter != NoFilter && (fewest == nil || c.ReadsPerLookup < fewest.ReadsPerLookup) {
-			fewest = c
+	var choice []*Cell
+	for _, only := range []bool{true, false} {
+		for i := range group {
+			if c := &group[i]; c.Filter != NoFilter && (!only || c.Filter == Built.String()) {
+				choice = append(choice, c)
+			}
+		}
+		if len(choice) > 0 {
+			break
 		}
 	}
-	for i := range group {
-		c := &group[i]
-		if c.Filter == NoFilter || c.ReadsPerLookup > fewest.ReadsPerLookup+Notable {
-			continue
-		}
-		if best == nil || c.FilterBytes < best.FilterBytes {
+	var best *Cell
+	fewest := math.Inf(1)
+	for _, c := range choice {
+		fewest = min(fewest, c.ReadsPerLookup)
+	}
+	for _, c := range choice {
+		if c.ReadsPerLookup <= fewest+Notable && (best == nil || c.FilterBytes < best.FilterBytes) {
 			best = c
 		}
 	}
@@ -50,9 +63,9 @@ func Say(group []Cell) string {
 
 // Title says what a group has in common.
 func Title(c *Cell) string {
-	where := "one sorted run"
+	where := "One sorted run"
 	if c.Shape == Overlapping {
-		where = "overlapping tables"
+		where = "Overlapping tables"
 	}
 	return fmt.Sprintf("%s, %s %% absent keys, cache %s (%s %% of the data)",
 		where, short(100*c.Absent), kib(c.CacheBytes), short(100*float64(c.CacheBytes)/float64(max(c.DataBytes, 1))))
@@ -66,17 +79,10 @@ func kib(n int64) string {
 	return short(float64(n)/(1<<20)) + " MiB"
 }
 
-// short writes a number to three digits.
+// short writes a number to three digits, or as a whole one.
 func short(x float64) string {
-	switch {
-	case x == 0:
-		return "0"
-	case x >= 100:
+	if x >= 100 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
-	case x < 0.0005:
-		return strconv.FormatFloat(x, 'e', 1, 64)
-	case x < 1:
-		return strconv.FormatFloat(x, 'f', 3, 64)
 	}
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }

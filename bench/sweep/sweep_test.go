@@ -140,7 +140,7 @@ func TestVerdicts(t *testing.T) {
 		want                   Verdict
 		says                   string
 	}{
-		{"saves much more than cache", 8, 0.1, 7.5, Pays, "Filters pay: blocked at 10 bits a key (12 KiB) leave 0.100 of 8 disk reads a lookup; as cache the same memory would leave 7.5."},
+		{"saves much more than cache", 8, 0.1, 7.5, Pays, "Filters pay: blocked at 10 bits a key (12 KiB) leave 0.1 of 8 disk reads a lookup; as cache the same memory would leave 7.5."},
 		{"saves twice what cache would", 1, 0.5, 0.75, Pays, "Filters pay"},
 		{"saves as much as cache", 1, 0.6, 0.6, Even, "Filters or cache, it makes little difference"},
 		{"saves half of what cache would", 1, 0.75, 0.5, Wasted, "Filters are wasted memory"},
@@ -176,6 +176,10 @@ func TestBest(t *testing.T) {
 	}
 	if got := Best(group); got.Filter != "b" {
 		t.Errorf("%s; want b", got.Filter)
+	}
+	group = append(group, Cell{Filter: "blocked", FilterBytes: 20, ReadsPerLookup: 0.2})
+	if got := Best(group); got.Filter != "blocked" {
+		t.Errorf("%s, which a database does not build; want blocked", got.Filter)
 	}
 }
 
