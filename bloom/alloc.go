@@ -4,7 +4,8 @@ import "unsafe"
 
 // Alloc returns n zero bytes that begin on a cache line. A filter that was read
 // into such a buffer costs one cache miss a lookup; anywhere else half the
-// lines or more straddle two.
+// lines or more straddle two. It panics if n is negative or more than there is
+// memory, as make does.
 //
 // On Linux the system is asked for huge pages where n is 8 MiB or more: much of
 // what a miss in a large filter costs is finding the page.

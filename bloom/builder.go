@@ -21,7 +21,8 @@ const (
 )
 
 // A Builder collects the hashes of a set's keys and encodes a filter for
-// exactly that many. It is not safe for use by several goroutines.
+// exactly that many. It is made by [NewBuilder], serves one set after the other,
+// and is not safe for use by several goroutines.
 //
 // Until Finish a Builder holds 8 bytes a key, and [PeakMemory] at most. Builders
 // hand chunks on to each other: a compaction makes a filter for one table after
@@ -48,9 +49,9 @@ func NewBuilder(kind Kind, bitsPerKey float64) (*Builder, error) {
 }
 
 // SetMemoryLimit bounds the bytes that the Builder holds at any time, as
-// [PeakMemory] counts them. A Fuse or Ribbon that would exceed it becomes a
-// Blocked; a Blocked that would makes Finish fail with [ErrMemoryLimit], and Add then stops
-// collecting. 0, the default, is no limit.
+// [PeakMemory] counts them; 0, the default, is no limit. A Fuse or Ribbon that
+// would exceed it becomes a Blocked, and a Blocked that would makes Finish fail
+// with [ErrMemoryLimit]. Once the hashes alone exceed it Add stops collecting.
 func (b *Builder) SetMemoryLimit(bytes uint64) { b.limit = bytes }
 
 // Add adds a key by its hash. A hash equal to the one before it is dropped: the
@@ -120,6 +121,9 @@ func (b *Builder) Len() int { return len(b.full)*chunkLen + len(b.cur) }
 // makes the Builder ready for the next set. A set without keys is valid: its
 // filter says "no" to everything. The caller owns the result, which begins on a
 // cache line.
+//
+// It fails with [ErrMemoryLimit], or where a filter of so many bits is larger
+// than an address can be; the keys are gone then too.
 func (b *Builder) Finish() ([]byte, error) {
 	data, err := b.encode()
 	b.drop()

@@ -15,8 +15,15 @@
 //	f, err := bloom.Open(data)                    // aliases data
 //	if !f.MayContain(bloom.Hash(key)) { ... }     // definitely absent
 //
+// Kinds trade memory for time: [Blocked] is the one to start with. [BitsForRate]
+// says how many bits a key a rate takes, [Allot] divides memory among several
+// filters, and docs/filters.md has what everything costs. Rates are probabilities,
+// 0.01 for one in a hundred, and sizes are bytes unless they are bits a key.
+//
 // One hash per key serves every filter: callers hash once, at the top, and
-// hand the 64 bits down. The hash is unseeded, so whoever chooses the keys can
+// hand the 64 bits down. Who has one key and several filters asks them all with
+// [MayContainMany], who has several keys and one filter with
+// [Filter.MayContainBatch]. The hash is unseeded, so whoever chooses the keys can
 // make them collide on purpose; such keys cost false positives, never wrong
 // answers.
 //

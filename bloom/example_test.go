@@ -32,6 +32,60 @@ func Example() {
 	// expected rate of false positives: 0.87 %
 }
 
+// A key is hashed once and asked of every table. Only those that may have it are
+// read.
+func ExampleMayContainMany() {
+	var filters []*bloom.Filter
+	for table := range 3 {
+		b, err := bloom.NewBuilder(bloom.Blocked, 10)
+		if err != nil {
+			panic(err)
+		}
+		for i := range 100 {
+			b.AddKey(fmt.Appendf(nil, "user%d%03d", table, i))
+		}
+		data, err := b.Finish()
+		if err != nil {
+			panic(err)
+		}
+		f, err := bloom.Open(data)
+		if err != nil {
+			panic(err)
+		}
+		filters = append(filters, f)
+	}
+	filters = append(filters, nil) // a table without a filter must be read
+
+	maybe := make([]bool, len(filters))
+	bloom.MayContainMany(filters, bloom.Hash([]byte("user1042")), maybe)
+	fmt.Println(maybe)
+	// Output:
+	// [false true false true]
+}
+
+// Does a filter keep its promise? A program asks its own filters.
+func ExampleMeasure() {
+	b, err := bloom.NewBuilder(bloom.Blocked, 10)
+	if err != nil {
+		panic(err)
+	}
+	for i := range 100_000 {
+		b.AddKey(fmt.Appendf(nil, "user%06d", i))
+	}
+	data, err := b.Finish()
+	if err != nil {
+		panic(err)
+	}
+	f, err := bloom.Open(data)
+	if err != nil {
+		panic(err)
+	}
+	m := bloom.Measure(f, 1_000_000, 1)
+	fmt.Printf("expected %.2f %%, measured %.2f %%: %v\n", 100*m.Theory, 100*m.Rate, m.Verdict)
+	// Output:
+	// expected 0.95 %, measured 0.94 %: agrees
+}
+
 // How many bits a key does one false positive in a thousand take?
 func ExampleBitsForRate() {
 	for _, kind := range []bloom.Kind{bloom.Blocked, bloom.Classic, bloom.Fuse, bloom.Ribbon} {

@@ -56,7 +56,7 @@ func Open(data []byte) (*Filter, error) {
 	return f, nil
 }
 
-// MayContain reports whether a key with hash h may be in the set. False is
+// MayContain reports whether a key whose [Hash] is h may be in the set. False is
 // certain.
 func (f *Filter) MayContain(h uint64) bool { return f == nil || mayContain(f, h) }
 
@@ -77,7 +77,8 @@ func mayContainGo(f *Filter, h uint64) bool {
 	}
 }
 
-// MayContainKey is MayContain for the hash of key.
+// MayContainKey is MayContain for the [Hash] of key, and faster than the two for
+// keys of less than 32 bytes.
 func (f *Filter) MayContainKey(key []byte) bool { return f == nil || mayContainKey(f, key) }
 
 // mayContainKeyGo is MayContainKey for a filter that is not nil. It is the

@@ -16,7 +16,7 @@ var ErrShape = errors.New("bloom: filter shape")
 // divided by f, so every f neighbours become one. The filter is Blocked or
 // Classic and its lines (or words of 64 bits) are a multiple of factor; builders
 // make the lines of filters from 8 KiB on even, those from 64 KiB on a multiple
-// of 8.
+// of 8. Anything else is an error that is [ErrShape].
 func (f *Filter) Fold(factor uint64) ([]byte, error) {
 	if f == nil || f.units == 0 || f.kind > Classic {
 		return nil, fmt.Errorf("%w: a %v filter cannot be folded", ErrShape, f.Kind())
@@ -64,7 +64,8 @@ func foldBits(dst, src []byte, factor uint64) {
 // Merge returns an encoded filter of the keys of both. They must be of one
 // shape: the same kind, size and number of probes, Blocked or Classic. The
 // number of keys of the result counts those in both twice; its design number is
-// that of f, so that [Filter.Stats] shows what merging costs.
+// that of f, so that [Filter.Stats] shows what merging costs. Filters of different
+// shapes are an error that is [ErrShape].
 func (f *Filter) Merge(g *Filter) ([]byte, error) {
 	if f == nil || g == nil || f.units == 0 || f.kind > Classic {
 		return nil, fmt.Errorf("%w: a %v filter cannot be merged", ErrShape, f.Kind())

@@ -1,9 +1,8 @@
 package bloom
 
-// MayContainBatch sets out[i] to MayContain(hs[i]) for every i. The cache misses
-// of a batch overlap, so that it is several times as fast as single calls where
-// the filter is larger than the processor's cache. It panics if out is shorter
-// than hs.
+// MayContainBatch sets out[i] to MayContain(hs[i]) for every i: many keys against
+// one table. The cache misses of a batch overlap, so that one of a hundred keys is
+// two to three times as fast as single calls. It panics if out is shorter than hs.
 func (f *Filter) MayContainBatch(hs []uint64, out []bool) {
 	out = out[:len(hs)]
 	switch {
@@ -15,9 +14,9 @@ func (f *Filter) MayContainBatch(hs []uint64, out []bool) {
 	}
 }
 
-// MayContainMany sets out[i] to filters[i].MayContain(h) for every i: one key
-// against many tables. The cache misses overlap. It panics if out is shorter
-// than filters.
+// MayContainMany sets out[i] to filters[i].MayContain(h) for every i, which is
+// true for a nil filter: one key against many tables. The cache misses overlap. It
+// panics if out is shorter than filters.
 func MayContainMany(filters []*Filter, h uint64, out []bool) {
 	out = out[:len(filters)]
 	if len(filters) == 0 || many(filters, h, out) == 0 {

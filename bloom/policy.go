@@ -35,7 +35,13 @@ type Allotment struct {
 // runs in vain. A bit more for each key of a small run costs little and cuts a
 // rate that weighs as much as a large run's, so the smaller a run is the more bits
 // a key it gets, up to [MaxPolicyBits]: with levels that grow tenfold, five more
-// a level. The average is bits over keys, of runs of weight 0 too.
+// a level. The average is bits over keys, of runs of weight 0 too. What cannot be
+// used, since every run has as many bits as it may, is left over: see
+// [Allotment.Bytes].
+//
+// It refuses an average that is NaN, negative or above [MaxBitsPerKey], and runs
+// of an unknown kind, of more than 2^52 keys, or with a weight that is NaN,
+// negative or infinite.
 //
 // Dayan, Athanassoulis, Idreos: Monkey: Optimal Navigable Key-Value Store, SIGMOD
 // 2017, https://doi.org/10.1145/3035918.3064054.
@@ -50,7 +56,7 @@ func Allot(runs []Run, averageBits float64) (Allotment, error) {
 	return allot(runs, keys*averageBits)
 }
 
-// AllotMemory is Allot for a total number of bytes.
+// AllotMemory is [Allot] for a total number of bytes, headers not counted.
 func AllotMemory(runs []Run, bytes uint64) (Allotment, error) {
 	return allot(runs, 8*float64(bytes))
 }

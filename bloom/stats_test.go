@@ -36,6 +36,16 @@ func TestStats(t *testing.T) {
 	}
 }
 
+// What a later version may add has a name, too.
+func TestUnknownNames(t *testing.T) {
+	if s := (Differs + 1).String(); s != "verdict(3)" {
+		t.Error(s)
+	}
+	if s := numKinds.String(); s != "kind(4)" {
+		t.Error(s)
+	}
+}
+
 // Measure finds a filter whose keys were added with another hash than the one
 // that is asked with, and the same filter sound.
 func TestMeasure(t *testing.T) {
@@ -56,8 +66,10 @@ func TestMeasure(t *testing.T) {
 	if m := Measure(nil, 1000, 7); m.Rate != 1 || m.Theory != 1 || m.Verdict != Agrees {
 		t.Errorf("no filter: %v", m)
 	}
-	if m := Measure(f, 0, 7); m.Verdict != Unjudged || math.IsNaN(m.Rate) {
-		t.Errorf("no probes: %v", m)
+	for _, probes := range []int{0, -1} {
+		if m := Measure(f, probes, 7); m.Verdict != Unjudged || m.Probes != 0 || math.IsNaN(m.Rate) {
+			t.Errorf("%d probes: %v", probes, m)
+		}
 	}
 	if m := Measure(open(t, build(t, Blocked, 10, nil)), 1000, 7); m.Verdict != Unjudged || m.Hits != 0 {
 		t.Errorf("no keys: %v", m)

@@ -60,8 +60,9 @@ func BitsForRate(kind Kind, rate float64) (float64, error) {
 // bitsPerKey bits a key and holds factor times the keys it was designed for.
 // At 10 bits a key a blocked filter's 1.0 % becomes 2.4 % with 1.25 times the
 // keys, 12 % with twice and 34 % with three times as many: a filter that may
-// grow is sized for 1.5 to 2 times the peak. It refuses a factor that is not
-// a positive number.
+// grow is sized for 1.5 to 2 times the peak. It refuses what [NewBuilder] refuses,
+// a factor that is not a positive number, and one above 1 for Fuse and Ribbon,
+// which take no more keys.
 func Overfilled(kind Kind, bitsPerKey, factor float64) (float64, error) {
 	if err := checkDesign(kind, bitsPerKey); err != nil {
 		return 0, err
@@ -90,7 +91,8 @@ func overfilled(kind Kind, bitsPerKey, factor float64) float64 {
 }
 
 // BestProbes returns the number of bits that a key of a large filter sets, or
-// for Fuse and Ribbon the bits of its fingerprint, at bitsPerKey bits a key.
+// for Fuse and Ribbon the bits of its fingerprint, at bitsPerKey bits a key. It
+// refuses what [NewBuilder] refuses.
 func BestProbes(kind Kind, bitsPerKey float64) (int, error) {
 	if err := checkDesign(kind, bitsPerKey); err != nil {
 		return 0, err
@@ -101,7 +103,7 @@ func BestProbes(kind Kind, bitsPerKey float64) (int, error) {
 
 // BlockedRate returns the exact false-positive rate of n keys that set k bits
 // each in a blocked filter of the given number of 512-bit lines, averaged over
-// all sets of n keys. k is at most 16.
+// all sets of n keys. It refuses no lines, and a k that is not 1 to 16.
 func BlockedRate(n, lines uint64, k int) (float64, error) {
 	if lines == 0 || k < 1 || k > maxBlockedProbes {
 		return 0, fmt.Errorf("bloom: %d probes into %d lines", k, lines)
@@ -113,8 +115,8 @@ func BlockedRate(n, lines uint64, k int) (float64, error) {
 }
 
 // ClassicRate returns the exact false-positive rate of n keys that set k bits
-// each in a classic filter of m bits, averaged over all sets of n keys. k is at
-// most 64.
+// each in a classic filter of m bits, averaged over all sets of n keys. It refuses
+// no bits, and a k that is not 1 to 64.
 func ClassicRate(n, m uint64, k int) (float64, error) {
 	if m == 0 || k < 1 || k > maxClassicProbes {
 		return 0, fmt.Errorf("bloom: %d probes into %d bits", k, m)
@@ -126,7 +128,8 @@ func ClassicRate(n, m uint64, k int) (float64, error) {
 }
 
 // FilterSize returns the bytes of the encoded filter that a Builder makes of n
-// keys.
+// keys, header included. It refuses what [NewBuilder] refuses and what is too
+// large for an address.
 func FilterSize(kind Kind, n uint64, bitsPerKey float64) (uint64, error) {
 	if err := checkDesign(kind, bitsPerKey); err != nil {
 		return 0, err
