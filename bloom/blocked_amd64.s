@@ -74,28 +74,7 @@ other:
 	JNE  fuse
 	JMP  ·mayContainGo(SB)
 
-fuse: // of 8 bits: probeFuse in as many instructions as it takes
-	XORQ (Filter_header+header_seed)(DI), AX
-	MOVQ $0x9e3779b97f4a7c15, CX
-	MULQ CX
-	MOVQ AX, CX                  // lo
-	XORQ DX, AX                  // x
-	MOVQ AX, R9
-	MULQ Filter_span(DI)         // DX is a
-	MOVQ Filter_body(DI), SI
-	MOVQ Filter_segment(DI), R8
-	LEAQ -1(R8), R10
-	MOVQ R9, R11
-	SHRQ $18, R11
-	ANDQ R10, R11
-	ANDQ R10, R9
-	LEAQ (DX)(R8*1), AX
-	XORQ AX, R11                 // b
-	ADDQ R8, AX
-	XORQ AX, R9                  // c
-	SHRQ $56, CX
-	XORB (SI)(DX*1), CX
-	XORB (SI)(R11*1), CX
-	XORB (SI)(R9*1), CX
+fuse:
+	FUSE
 	SETEQ ret+16(FP)
 	RET

@@ -7,6 +7,7 @@ type Filter struct {
 	body []byte // lines or words, little-endian, without the header
 
 	// What the assembly needs, 0 for filters that it does not probe.
+	short   uint64 // keys of fewer bytes are hashed and probed in one
 	lines   uint64 // of a blocked filter
 	lanes   uint8  // its probes
 	mask    uint16 // its probes as bits, where the processor has AVX-512
@@ -15,6 +16,9 @@ type Filter struct {
 
 	header
 }
+
+// shortKey is the length of a key from which xxHash64 goes another way.
+const shortKey = 32
 
 // Open returns a Filter over data, the whole of what [Builder.Finish] returned.
 // The Filter aliases data, which must not change while it is in use. Lookups
@@ -45,12 +49,12 @@ func Open(data []byte) (*Filter, error) {
 	f := &Filter{body: body, header: h}
 	switch {
 	case h.kind == Blocked && hasAVX2:
-		f.lines, f.lanes = h.units, h.probes
+		f.short, f.lines, f.lanes = shortKey, h.units, h.probes
 		if hasAVX512 {
 			f.mask = 1<<h.probes - 1
 		}
 	case h.kind == Fuse && h.probes == 8 && h.n > 0:
-		f.segment = 1 << h.param
+		f.short, f.segment = shortKey, 1<<h.param
 		f.span = h.units - 2*f.segment
 	}
 	return f, nil

@@ -39,10 +39,7 @@ TEXT ·mayContainKey(SB), NOSPLIT, $0-33
 	MOVQ  f+0(FP), DI
 	MOVQ  key_base+8(FP), R9
 	MOVQ  key_len+16(FP), CX
-	MOVQ  Filter_lines(DI), R8
-	TESTQ R8, R8
-	JEQ   other
-	CMPQ  CX, $32
+	CMPQ  CX, Filter_short(DI)
 	JCC   other
 	MOVQ  primes<>+0(SB), PRIME1
 	MOVQ  primes<>+8(SB), PRIME2
@@ -106,7 +103,7 @@ mixed:
 	TESTL   CX, CX
 	JEQ     narrow
 	VPBROADCASTD AX, Z18
-	MULQ    R8
+	MULQ    Filter_lines(DI)
 	SHLQ    $6, DX
 	ADDQ    Filter_body(DI), DX
 	LANES512
@@ -116,6 +113,9 @@ mixed:
 	RET
 
 narrow:
+	MOVQ    Filter_lines(DI), R8
+	TESTQ   R8, R8
+	JEQ     fuse
 	VMOVD   AX, X2
 	VPBROADCASTD X2, Y2
 	MOVQ    Filter_body(DI), SI
@@ -127,6 +127,11 @@ narrow:
 	TEST256
 	SETEQ   ret+32(FP)
 	VZEROUPPER
+	RET
+
+fuse:
+	FUSE
+	SETEQ ret+32(FP)
 	RET
 
 other:
