@@ -15,6 +15,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 )
@@ -25,6 +26,7 @@ func main() {
 	rounds := flag.Int("rounds", 15, "interleaved rounds")
 	only := flag.String("only", "", "comma-separated parts of the run: peers, paths, many, build; all if empty")
 	names := flag.String("names", "", "comma-separated beginnings of the names of the filters to compare; all if empty")
+	profile := flag.String("cpuprofile", "", "file to write a profile of the whole run to, for go tool pprof")
 	flag.Parse()
 	if flag.NArg() > 0 || *rounds < 1 {
 		flag.Usage()
@@ -37,6 +39,13 @@ func main() {
 	fmt.Printf("%s, %s, %d keys of 16 bytes asked a round, %s\n", runtime.Version(), processor(), asked, clockName)
 	if *names != "" {
 		keepSubjects(strings.Split(*names, ","))
+	}
+	if *profile != "" {
+		file, err := os.Create(*profile)
+		must(err)
+		defer file.Close()
+		must(pprof.StartCPUProfile(file))
+		defer pprof.StopCPUProfile()
 	}
 	run := func(part string) bool {
 		return *only == "" || strings.Contains(","+*only+",", ","+part+",")
