@@ -117,7 +117,7 @@ func (db *DB) Close() error {
 		db.remove(path)
 	}
 	if db.store != nil {
-		errs = append(errs, db.noteClosed(closed), db.store.Close())
+		errs = append(errs, db.closeManifest(closed))
 	}
 	errs = append(errs, db.tables.Close())
 	if db.lock != nil {
@@ -141,15 +141,15 @@ func (db *DB) finishLogs() (closed manifest.ClosedLog, err error) {
 	return closed, nil
 }
 
-// noteClosed lets the manifest say which log is the newest and how far it reaches,
-// so that the next Open misses it if it is gone or cut short.
-func (db *DB) noteClosed(log manifest.ClosedLog) error {
-	if log.Num == 0 {
-		return nil
-	}
+// closeManifest lets the manifest say last which log is the newest and how far it
+// reaches, so that the next Open misses it if it is gone or cut short.
+func (db *DB) closeManifest(log manifest.ClosedLog) error {
 	db.installMu.Lock()
 	defer db.installMu.Unlock()
-	return db.store.Log(&manifest.Edit{NextFileNum: db.nextFile.Load(), Closed: log}, db.version)
+	if log.Num == 0 {
+		return db.store.Close(nil)
+	}
+	return db.store.Close(&manifest.Edit{NextFileNum: db.nextFile.Load(), Closed: log})
 }
 
 // enter counts a call that installs versions, so that Close waits for it. The

@@ -275,7 +275,7 @@ func (op *opening) abort() error {
 	op.cancel()
 	var errs []error
 	if op.store != nil {
-		errs = append(errs, op.store.Close())
+		errs = append(errs, op.store.Close(nil))
 	}
 	if op.mem != nil && op.mem.log != nil {
 		errs = append(errs, op.mem.log.Abandon())

@@ -104,7 +104,7 @@ func TestCurrentBitFlips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
+	if err := s.Close(nil); err != nil {
 		t.Fatal(err)
 	}
 	good := get(t, m, currentName)

@@ -106,7 +106,7 @@ func damaged(t *testing.T, seal bool) (*history, *vfs.Mem, string, string) {
 	}
 	base := name(Manifest, s.Num())
 	if seal {
-		err = s.Close()
+		err = s.Close(nil)
 	} else {
 		err = s.w.Abandon()
 	}

@@ -190,8 +190,10 @@ func (s *Store) removeOld() {
 	s.old = nil
 }
 
-// Close seals the manifest.
-func (s *Store) Close() error {
+// Close appends a last edit, unless it is nil, and seals the manifest, which makes
+// both durable. The edit is one that the next Open can do without: while a switch
+// of CURRENT is in doubt there is no manifest to append it to.
+func (s *Store) Close(last *Edit) error {
 	if s.closed {
 		return fmt.Errorf("sift: manifest: %w", key.ErrClosed)
 	}
@@ -199,5 +201,9 @@ func (s *Store) Close() error {
 	if s.w == nil {
 		return nil
 	}
-	return s.w.Close()
+	var err error
+	if last != nil {
+		_, err = s.w.Append(last.Append(s.buf[:0]))
+	}
+	return errors.Join(err, s.w.Close())
 }

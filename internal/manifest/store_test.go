@@ -169,7 +169,7 @@ func TestStoreRoundTrip(t *testing.T) {
 			if got := manifests(t, m); len(got) != len(before) || got[len(got)-1] != name(Manifest, s.Num()) {
 				t.Errorf("size %d: manifests %v, want %d of which the last is %06d", maxSize, got, len(before), s.Num())
 			}
-			if err := s.Close(); err != nil {
+			if err := s.Close(nil); err != nil {
 				t.Fatal(err)
 			}
 			removeOthers(t, m, s.Num())
@@ -345,7 +345,7 @@ func (r *faultRun) run() {
 		logged = r.log(s)
 	}
 	passed := r.calls >= r.n+r.times-1
-	if err := s.Close(); err != nil && (r.calls < r.n || passed && (logged || r.times == 1)) {
+	if err := s.Close(nil); err != nil && (r.calls < r.n || passed && (logged || r.times == 1)) {
 		r.t.Fatalf("%s: Close: %v", r.what, err)
 	}
 	if r.m.OpenFiles() != 0 {
@@ -385,14 +385,14 @@ func TestStoreClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
+	if err := s.Close(nil); err != nil {
 		t.Fatal(err)
 	}
 	e, v := h.next()
 	if err := s.Log(e, v); !errors.Is(err, key.ErrClosed) {
 		t.Errorf("Log: %v", err)
 	}
-	if err := s.Close(); !errors.Is(err, key.ErrClosed) {
+	if err := s.Close(nil); !errors.Is(err, key.ErrClosed) {
 		t.Errorf("Close: %v", err)
 	}
 }

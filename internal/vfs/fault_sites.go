@@ -53,7 +53,8 @@ func LeaveOut(site string) func(Op) error {
 
 // syncSite names a sync by what is synced and the nearest caller outside this
 // package: "sync log at wal.(*Writer).sync writer.go:97". One line of code that
-// syncs two types of file is two sites.
+// syncs two types of file is two sites. A caller that is a Sync or SyncDir itself
+// is a file system around this one, and passed over.
 func syncSite(op Op) string {
 	what := op.Kind.String()
 	if op.Kind == OpSync {
@@ -64,7 +65,8 @@ func syncSite(op Op) string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		frame, more := frames.Next()
-		if !strings.HasPrefix(frame.Function, here) {
+		wraps := strings.HasSuffix(frame.Function, ".Sync") || strings.HasSuffix(frame.Function, ".SyncDir")
+		if !wraps && !strings.HasPrefix(frame.Function, here) {
 			return fmt.Sprintf("%s at %s %s:%d", what, path.Base(frame.Function), filepath.Base(frame.File), frame.Line)
 		}
 		if !more {
