@@ -11,7 +11,7 @@ const (
 	barHeight  = 11.0
 	barGap     = 2.0
 	groupGap   = 9.0
-	labelWidth = 166.0
+	labelWidth = 172.0
 	labelChars = 24
 	valueWidth = 52.0
 	barsTop    = 22.0

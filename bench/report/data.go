@@ -65,13 +65,11 @@ func (d *Data) arrange() *runs {
 	slices.SortStableFunc(a.stores, func(x, y string) int {
 		return rank(x != ours) - rank(y != ours)
 	})
-	settings := make(map[string]int) // different ones of each workload
 	for i := range d.Runs {
 		c := caseOf(&d.Runs[i])
 		if _, ok := a.labels[c]; !ok {
 			a.cases = append(a.cases, c)
 			a.labels[c] = c.Workload
-			settings[c.Workload]++
 		}
 		at := place{d.Runs[i].Store, c}
 		a.rounds[at] = append(a.rounds[at], &d.Runs[i])
@@ -79,11 +77,48 @@ func (d *Data) arrange() *runs {
 	known := workload.Names()
 	slices.SortStableFunc(a.cases, func(x, y Case) int { return order(known, x.Workload) - order(known, y.Workload) })
 	for _, c := range a.cases {
-		if settings[c.Workload] > 1 {
-			a.labels[c] += " (" + c.settings() + ")"
+		if differ := a.differing(c); len(differ) > 0 {
+			a.labels[c] += " (" + strings.Join(differ, ", ") + ")"
 		}
 	}
 	return a
+}
+
+// differing names those settings of a case that another case of the same workload
+// has otherwise.
+func (a *runs) differing(c Case) []string {
+	var names []string
+	for _, setting := range []func(Case) string{
+		func(c Case) string { return count(float64(c.Pairs)) + " pairs" },
+		func(c Case) string { return c.Keys + " keys" },
+		func(c Case) string { return count(float64(c.ValueSize)) + " B" },
+		func(c Case) string { return count(float64(c.Clients)) + " " + plural("client", c.Clients) },
+		func(c Case) string { return either(c.Sync, "sync", "no sync") },
+		func(c Case) string { return either(c.Cold, "cold", "warm") },
+	} {
+		own := setting(c)
+		if slices.ContainsFunc(a.cases, func(o Case) bool { return o.Workload == c.Workload && setting(o) != own }) {
+			names = append(names, own)
+		}
+	}
+	return names
+}
+
+func either(is bool, yes, no string) string {
+	if is {
+		return yes
+	}
+	return no
+}
+
+// measured returns how many stores have a figure of a case.
+func (a *runs) measured(c Case, figure string) (n int) {
+	for _, s := range a.stores {
+		if _, ok := a.figure(s, c, figure); ok {
+			n++
+		}
+	}
+	return n
 }
 
 func rank(later bool) int {
@@ -137,7 +172,7 @@ func (a *runs) typical(store string, c Case) *workload.Result {
 func (a *runs) with(figure string) []Case {
 	var found []Case
 	for _, c := range a.cases {
-		if slices.ContainsFunc(a.stores, func(s string) bool { _, ok := a.figure(s, c, figure); return ok }) {
+		if a.measured(c, figure) > 0 {
 			found = append(found, c)
 		}
 	}

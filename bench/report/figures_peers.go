@@ -27,15 +27,17 @@ func (a *runs) peersSection() Section {
 	}
 	lowest := 1.0
 	var cases []Case
-	for _, c := range a.with(workload.OpsPerSec) {
-		row, fast, several := []string{a.labels[c]}, []string{a.labels[c]}, 0
+	for _, c := range a.cases {
+		if a.measured(c, workload.OpsPerSec) < 2 {
+			continue
+		}
+		row, fast := []string{a.labels[c]}, []string{a.labels[c]}
 		for _, store := range a.stores {
 			share, ok := a.toBest(store, c)
 			if !ok {
 				row, fast = append(row, "–"), append(fast, "–")
 				continue
 			}
-			several++
 			v, _ := a.figure(store, c, workload.OpsPerSec)
 			row = append(row, number(share))
 			fast = append(fast, number(v.Median/1e3)+" ("+number(share)+")")
@@ -43,10 +45,8 @@ func (a *runs) peersSection() Section {
 				lowest = min(lowest, share)
 			}
 		}
-		if several > 1 {
-			cases = append(cases, c)
-			f.Rows, speeds.Rows = append(f.Rows, row), append(speeds.Rows, fast)
-		}
+		cases = append(cases, c)
+		f.Rows, speeds.Rows = append(f.Rows, row), append(speeds.Rows, fast)
 	}
 	if len(cases) == 0 {
 		return s

@@ -22,30 +22,27 @@ func percentiles() []struct {
 	}{{workload.P50, "50 %", 0.3}, {workload.P99, "99 %", 2}, {workload.P999, "99.9 %", 3}, {workload.Max, "slowest", 4}}
 }
 
-// latencySection has a plot for each workload where there are several stores, and
-// one for every few workloads where there is one.
+// latencySection has a plot for each workload that several stores ran, and one for
+// every few of the others.
 func (a *runs) latencySection() Section {
 	s := Section{
 		ID: "latency", Title: "Latency",
 		Text: "How long an operation takes: half of them are faster than the first point, all but one in a hundred faster than the second, all but one in a thousand faster than the third.",
 	}
-	var shown []Case
-	for _, c := range a.cases {
-		if slices.Contains(a.with(workload.P50), c) && slices.Contains(a.with(workload.P999), c) {
-			shown = append(shown, c)
-		}
-	}
-	if len(a.stores) > 1 {
-		for i, c := range shown[:min(len(shown), maxPlots)] {
-			f := a.latency(fmt.Sprintf("latency-%d", i), a.labels[c], "The lower a line, the faster; the steeper, the longer the rare waits.", []Case{c})
-			s.Figures = append(s.Figures, f)
-		}
-		return s
-	}
 	const together = 6
-	for i := 0; len(shown) > 0 && i < maxPlots; i++ {
-		part := shown[:min(together, len(shown))]
-		shown = shown[len(part):]
+	var parts, alone [][]Case
+	for _, c := range a.cases {
+		switch n := a.measured(c, workload.P999); {
+		case n > 1:
+			parts = append(parts, []Case{c})
+		case n == 1 && len(alone) > 0 && len(alone[len(alone)-1]) < together:
+			alone[len(alone)-1] = append(alone[len(alone)-1], c)
+		case n == 1:
+			alone = append(alone, []Case{c})
+		}
+	}
+	parts = append(parts, alone...)
+	for i, part := range parts[:min(len(parts), maxPlots)] {
 		title := a.labels[part[0]]
 		if len(part) > 1 {
 			title += " to " + a.labels[part[len(part)-1]]
@@ -67,8 +64,10 @@ func (a *runs) latency(id, title, says string, cases []Case) Figure {
 			if r := a.typical(store, c); r != nil && r.StepOps > 1 {
 				label += " (" + count(float64(r.StepOps)) + " at once)"
 			}
-			if len(cases) > 1 || len(a.stores) == 1 {
-				l.name, l.style = label, style
+			if a.measured(c, workload.P999) < 2 {
+				if l.name, l.style = label, style; len(a.stores) > 1 {
+					l.name += ", " + store
+				}
 			}
 			row := []string{label, store}
 			for _, p := range percentiles() {
@@ -172,11 +171,32 @@ func (a *runs) throughput(id string, c Case) (Figure, bool) {
 	}
 	p := linePlot{
 		id: id, title: f.Title, says: f.Says, xTitle: "seconds", yTitle: "thousand operations a second",
-		x: linearScale(longest), y: linearScale(high), series: all,
+		x: &scale{high: longest}, y: linearScale(high), series: all,
 	}
-	p.x.high = longest
+	if len(all) > 1 {
+		p.logarithmic()
+	}
 	f.SVG, f.Legend = p.draw(), legendOf(all)
 	return f, true
+}
+
+// logarithmic changes both axes, so that stores of very different speed have room:
+// what takes one of them a second may take another a minute.
+func (p *linePlot) logarithmic() {
+	var speeds []float64
+	for i := range p.series {
+		for _, v := range p.series[i].points {
+			speeds = append(speeds, v.y)
+		}
+	}
+	p.x, p.y = logScale([]float64{period, p.x.high}), logScale(speeds)
+	p.xTitle, p.yTitle = p.xTitle+" (log)", p.yTitle+" (log)"
+	for i := range p.series {
+		for k := range p.series[i].points {
+			v := &p.series[i].points[k]
+			v.y = max(v.y, p.y.low) // a standstill runs along the axis
+		}
+	}
 }
 
 // rates returns thousands of operations a second over time, of no more points than

@@ -89,7 +89,7 @@ func TestFigures(t *testing.T) {
 			}
 		}
 	}
-	const want = "bits pay ratios latency-0 latency-1 latency-2 latency-3 throughput-0 split reads writes space"
+	const want = "bits pay ratios latency-0 latency-1 latency-2 throughput-0 peak split reads writes space"
 	if got := strings.Join(ids, " "); got != want {
 		t.Errorf("the plots are %s; want %s", got, want)
 	}

@@ -57,7 +57,10 @@ func (d *Data) sweepText(b *strings.Builder) {
 func (a *runs) sideBySide(b *strings.Builder) {
 	fmt.Fprint(b, "\nSIDE BY SIDE, thousand operations a second (share of the fastest)\n")
 	rows := [][]string{append([]string{""}, a.stores...)}
-	for _, c := range a.with(workload.OpsPerSec) {
+	for _, c := range a.cases {
+		if a.measured(c, workload.OpsPerSec) < 2 {
+			continue
+		}
 		row := []string{a.labels[c]}
 		for _, store := range a.stores {
 			v, ok := a.figure(store, c, workload.OpsPerSec)
@@ -69,6 +72,9 @@ func (a *runs) sideBySide(b *strings.Builder) {
 			row = append(row, fmt.Sprintf("%s (%.2f)", number(v.Median/1e3), share))
 		}
 		rows = append(rows, row)
+	}
+	if len(rows) == 1 {
+		rows = append(rows, []string{"no workload was measured on two stores with the same settings"})
 	}
 	writeTable(b, rows)
 }

@@ -16,7 +16,7 @@ import (
 // small returns a grid that takes a moment.
 func small() Grid {
 	g := Default()
-	g.Pairs, g.Lookups = 10_000, 3000
+	g.Pairs, g.Lookups = 6000, 2000
 	g.Caches = []int64{g.DataBytes() / 20, g.DataBytes() / 2}
 	return g
 }
@@ -50,7 +50,7 @@ func TestCountsRepeat(t *testing.T) {
 		return string(b)
 	}
 	g := small()
-	g.Pairs, g.Lookups = 2000, 500
+	g.Pairs, g.Lookups = 1000, 200
 	first := text(g)
 	if second := text(g); first != second {
 		t.Errorf("two equal sweeps counted differently:\n%s\n%s", first, second)
@@ -65,7 +65,7 @@ func TestCountsRepeat(t *testing.T) {
 // other tables in addition to its own; and a cache only ever helps.
 func TestCellsMeetTheory(t *testing.T) {
 	g := small()
-	g.Caches, g.Lookups = []int64{0}, 2000
+	g.Caches = []int64{0}
 	for _, c := range cellsOf(t, g) {
 		runs := 1.0
 		if c.Shape == Overlapping {
@@ -89,7 +89,7 @@ func TestCellsMeetTheory(t *testing.T) {
 // Overlapping, it may have another number of tables, so that what is compared are
 // the reads in vain for each table in vain, without a cache; compacted, with one.
 func TestAgreesWithTheEngine(t *testing.T) {
-	const someCache = 60_000
+	const someCache = 50_000
 	for _, cacheBytes := range []int64{1, someCache} {
 		g := small()
 		g.Kinds, g.Bits, g.Absent, g.Caches = []bloom.Kind{bloom.Blocked}, []float64{10}, []float64{0, 1}, []int64{cacheBytes}
