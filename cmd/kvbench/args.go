@@ -13,6 +13,9 @@ import (
 type arguments struct {
 	set    *flag.FlagSet
 	faults []error
+
+	// operands, unless nil, takes what is not a flag.
+	operands *[]string
 }
 
 var errHelp = errors.New("help")
@@ -43,6 +46,11 @@ func (a *arguments) flags() *flag.FlagSet {
 func (a *arguments) parse(args []string) error {
 	for {
 		err := a.flags().Parse(args)
+		if err == nil && a.operands != nil && a.set.NArg() > 0 {
+			*a.operands = append(*a.operands, a.set.Arg(0))
+			args = a.set.Args()[1:] // more flags may follow
+			continue
+		}
 		if err == nil {
 			break
 		}

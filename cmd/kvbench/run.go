@@ -39,6 +39,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"run", "run workloads such as fillrandom or ycsb-a on sift", runWorkloads},
+		{"sweep", "show where filters pay and where they are wasted memory", runSweep},
+		{"report", "measure, or read what was measured, and show it; -html for plots", runReport},
 		{"model", "say what sizes would cost that cannot be run", modelSizes},
 		{"fpr", "check the filters' false-positive rates against theory", fpr},
 		{"help", "print this text", func(_ context.Context, env environment) error { return env.help() }},

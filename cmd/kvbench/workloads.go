@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/siftkv/sift"
 	"github.com/siftkv/sift/bench/workload"
 )
 
@@ -33,33 +34,46 @@ func runWorkloads(ctx context.Context, env environment) (err error) {
 		err = errors.Join(err, env.litter.remove())
 	}()
 	f.Progress = line.show
-	r := &workload.Runner{Config: f.Config, Store: "sift", Open: openUntil(ctx), Dir: dir}
-	return f.measure(ctx, env.stdout, r, line)
+	note := new(memoryNote)
+	r := &workload.Runner{Config: f.Config, Store: "sift", Open: openUntil(ctx, note), Dir: dir}
+	return f.measure(ctx, env.stdout, r, note, line)
 }
 
 // measure runs the workloads and prints each as soon as it is done.
-func (f *workloadFlags) measure(ctx context.Context, w io.Writer, r *workload.Runner, line *progress) error {
-	if !f.json {
-		if _, err := io.WriteString(w, f.heading()+workloadRow(workloadColumns())); err != nil {
-			return err
-		}
+func (f *workloadFlags) measure(ctx context.Context, w io.Writer, r *workload.Runner, note *memoryNote, line *progress) error {
+	out, err := f.output(w)
+	if err != nil {
+		return err
 	}
 	for _, spec := range f.specs {
+		note.forget()
 		result, err := r.Run(ctx, spec)
 		if err != nil {
 			return err
 		}
+		note.addTo(result)
 		line.clear()
-		if f.json {
-			err = json.NewEncoder(w).Encode(result)
-		} else {
-			_, err = io.WriteString(w, workloadRow(workloadCells(result)))
-		}
-		if err != nil {
+		if err := out(result); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// output prints what comes before the results, and returns what prints one.
+func (f *workloadFlags) output(w io.Writer) (func(*workload.Result) error, error) {
+	switch {
+	case f.json:
+		encoder := json.NewEncoder(w)
+		return func(r *workload.Result) error { return encoder.Encode(r) }, nil
+	case f.csv:
+		return resultCSV(w)
+	}
+	_, err := io.WriteString(w, f.heading()+workloadRow(workloadColumns()))
+	return func(r *workload.Result) error {
+		_, err := io.WriteString(w, workloadRow(workloadCells(r)))
+		return err
+	}, err
 }
 
 func (f *workloadFlags) heading() string {
@@ -111,21 +125,22 @@ func workloadRow(cells []string) string {
 }
 
 // openUntil opens sift so that the end of the context closes it, under whatever
-// call takes long.
-func openUntil(ctx context.Context) workload.Opener {
+// call takes long. What its memory is for goes into the note.
+func openUntil(ctx context.Context, note *memoryNote) workload.Opener {
 	return func(dir string, s workload.Settings) (workload.Store, error) {
 		store, err := workload.OpenSift(dir, s)
 		if err != nil {
 			return nil, err
 		}
 		stop := context.AfterFunc(ctx, func() { _ = store.Close() }) // why the context ended says more
-		return &interruptibleStore{store, stop}, nil
+		return &interruptibleStore{store, stop, note}, nil
 	}
 }
 
 type interruptibleStore struct {
 	workload.Store
 	stop func() bool
+	note *memoryNote
 }
 
 func (s *interruptibleStore) Close() error {
@@ -135,5 +150,6 @@ func (s *interruptibleStore) Close() error {
 
 // Counters implements workload.Counter: what is wrapped counts too.
 func (s *interruptibleStore) Counters() workload.Counters {
+	s.note.look(s.Store.(interface{ Metrics() sift.Metrics }).Metrics())
 	return s.Store.(workload.Counter).Counters()
 }

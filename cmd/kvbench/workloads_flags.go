@@ -40,6 +40,7 @@ Usage:
   -dir DIR        make the databases in DIR, which must not exist yet
                   (default a new temporary directory); they are removed
   -json           print a JSON line for each workload, with operations per 100 ms
+  -csv            print them as CSV, with every figure
 
 Workloads:
 `
@@ -50,6 +51,7 @@ type workloadFlags struct {
 	specs []*workload.Spec
 	dir   string
 	json  bool
+	csv   bool
 	arguments
 }
 
@@ -76,12 +78,18 @@ func parseWorkloadFlags(args []string) (*workloadFlags, error) {
 	f.def("memtable", func(s string) (err error) { f.Settings.MemTableSize, err = parseMemTable(s); return err })
 	f.def("dir", func(s string) error { f.dir = s; return checkNewDir(s) })
 	f.defBool("json", &f.json)
+	f.defBool("csv", &f.csv)
 	err := f.parse(args)
-	var asked *usageError
-	if errors.As(err, &asked) {
-		asked.usage = workloadsShortUsage
+	if errors.Is(err, errHelp) {
+		return f, err
 	}
-	return f, err
+	if f.json && f.csv {
+		f.faults = append(f.faults, errOneForm)
+	}
+	if len(f.faults) > 0 {
+		return f, &usageError{faults: f.faults, usage: workloadsShortUsage}
+	}
+	return f, nil
 }
 
 // parseMemTable reads a size that a database takes for its memtable.

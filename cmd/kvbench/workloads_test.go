@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/siftkv/sift"
+	"github.com/siftkv/sift/bench/report"
 	"github.com/siftkv/sift/bench/workload"
 )
 
@@ -104,7 +108,7 @@ kvbench: unexpected argument "more"
 	if got.code != exitOK || got.stderr != "" {
 		t.Errorf("exit code %d, %q on stderr", got.code, got.stderr)
 	}
-	named := "-workload -n -value-size -keys -lookups -syncs -opens -seed -bits -cache -memtable -dir -json"
+	named := "-workload -n -value-size -keys -lookups -syncs -opens -seed -bits -cache -memtable -dir -json -csv"
 	for name := range strings.FieldsSeq(named + " " + strings.Join(workload.Names(), " ")) {
 		if !strings.Contains(got.stdout, "\n  "+name+" ") {
 			t.Errorf("the help does not say what %s is", name)
@@ -147,7 +151,7 @@ func TestRunInterrupted(t *testing.T) {
 // A closed store is an error that the end of the context explains.
 func TestOpenUntil(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	store, err := openUntil(ctx)(t.TempDir(), workload.Defaults())
+	store, err := openUntil(ctx, new(memoryNote))(t.TempDir(), workload.Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,3 +173,62 @@ func TestOpenUntil(t *testing.T) {
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// -csv prints a heading and a line for each workload, with every figure that the
+// JSON line has, and an empty field for one that it lacks.
+func TestRunCSV(t *testing.T) {
+	args := append(smallWorkloads, "-workload=fillrandom,readmissing,ycsb-a,recover")
+	table, temp := kvbench(t, append(args, "-csv")...)
+	isEmpty(t, temp)
+	lines, _ := kvbench(t, append(args, "-json")...)
+	rows, err := csv.NewReader(strings.NewReader(table.stdout)).ReadAll()
+	if err != nil || table.code != exitOK || table.stderr != "" || len(rows) != 5 {
+		t.Fatalf("%v; exit code %d, %q on stderr, %d rows", err, table.code, table.stderr, len(rows))
+	}
+	decoder := json.NewDecoder(strings.NewReader(lines.stdout))
+	for _, row := range rows[1:] {
+		var r workload.Result
+		if err := decoder.Decode(&r); err != nil {
+			t.Fatal(err)
+		}
+		figures := 0
+		for i, name := range rows[0] {
+			_, ok := r.Figures[name]
+			if slices.Contains(figureNames(), name) && ok != (row[i] != "") {
+				t.Errorf("%s, %s: %q, and the JSON line has it: %v", row[1], name, row[i], ok)
+			}
+			if ok {
+				figures++
+			}
+		}
+		if row[1] != r.Workload || figures != len(r.Figures) {
+			t.Errorf("%s: %d columns of %d figures of %s", row[1], figures, len(r.Figures), r.Workload)
+		}
+	}
+	if got, _ := kvbench(t, append(args, "-csv", "-json")...); got.code != exitUsage || !strings.HasPrefix(got.stderr, "kvbench: -json and -csv: want one of them\n") {
+		t.Errorf("both: exit code %d and %s", got.code, got.stderr)
+	}
+}
+
+// What the memory of a store was for is that of the fullest moment.
+func TestMemoryNote(t *testing.T) {
+	var n memoryNote
+	r := workload.Result{Figures: make(map[string]float64)}
+	n.addTo(&r)
+	if len(r.Figures) != 0 {
+		t.Errorf("never looked, and yet %v", r.Figures)
+	}
+	for _, size := range []int64{1, 5, 2} {
+		n.look(sift.Metrics{MemTableMemory: size, Cache: sift.CacheMetrics{Size: 10 * size}, Filters: sift.FilterMetrics{Memory: 100 * size}})
+	}
+	n.addTo(&r)
+	if f := r.Figures; f[report.MemTableBytes] != 5 || f[report.CacheBytes] != 50 || f[report.FilterBytes] != 500 {
+		t.Errorf("%v", f)
+	}
+	n.forget()
+	n.look(sift.Metrics{MemTableMemory: 1})
+	n.addTo(&r)
+	if r.Figures[report.MemTableBytes] != 1 {
+		t.Errorf("forgotten, and yet %v", r.Figures)
+	}
+}
