@@ -188,3 +188,16 @@ func TestEmptyPage(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Plots of many bars, of stacked ones and of long labels stay in their frame.
+func TestManyBars(t *testing.T) {
+	p := barPlot{id: "many", title: "many", says: "Many.", unit: "bars"}
+	for i := range 40 {
+		g := barGroup{label: strings.Repeat("long ", i)}
+		for k := range 12 {
+			g.bars = append(g.bars, bar{"s", []part{{"a", k, float64(i)}, {"b", k + 1, float64(k)}}, "a long text"})
+		}
+		p.groups = append(p.groups, g)
+	}
+	checkSVG(t, &Figure{ID: p.id, SVG: p.draw()})
+}

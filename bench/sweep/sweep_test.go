@@ -16,7 +16,7 @@ import (
 // small returns a grid that takes a moment.
 func small() Grid {
 	g := Default()
-	g.Pairs, g.Lookups = 6000, 2000
+	g.Pairs, g.Lookups = 5000, 1500
 	g.Caches = []int64{g.DataBytes() / 20, g.DataBytes() / 2}
 	return g
 }
@@ -65,7 +65,7 @@ func TestCountsRepeat(t *testing.T) {
 // other tables in addition to its own; and a cache only ever helps.
 func TestCellsMeetTheory(t *testing.T) {
 	g := small()
-	g.Caches = []int64{0}
+	g.Caches, g.Bits = []int64{0}, []float64{5, 10}
 	for _, c := range cellsOf(t, g) {
 		runs := 1.0
 		if c.Shape == Overlapping {
@@ -126,8 +126,10 @@ func agrees(t *testing.T, cells []Cell, e *bench.Cell, inVain bool) {
 			got = (got - found) / max(m.Candidates-found, 1e-9)
 			want = (want - found) / max(e.PerLookup(e.Candidates)-found, 1e-9)
 		}
-		if math.Abs(got-want) > 0.03*want+0.006 {
-			t.Errorf("%s, %s: %.4f reads; the engine has %.4f", Title(m), m.Filter, got, want)
+		// Two counts of as many lookups, of which each reads or not.
+		deviation := math.Sqrt(2 * want * max(1-want, 0) / float64(m.Lookups))
+		if math.Abs(got-want) > 4*deviation+0.002 {
+			t.Errorf("%s, %s: %.4f reads; the engine has %.4f ± %.4f", Title(m), m.Filter, got, want, deviation)
 		}
 	}
 }
@@ -203,5 +205,37 @@ func TestRefusals(t *testing.T) {
 	g.Absent = nil
 	if g.Validate() == nil {
 		t.Error("an axis without values is taken")
+	}
+}
+
+// What the same memory would do as cache is what a cache of that size in addition
+// does: the lookups are the same.
+func TestCacheInstead(t *testing.T) {
+	g := small()
+	g.Kinds, g.Bits, g.Shapes, g.Absent = []bloom.Kind{bloom.Blocked}, []float64{10}, []Shape{Overlapping}, []float64{0.5}
+	g.Caches = []int64{50_000}
+	with := cellsOf(t, g)[1]
+	g.Caches[0] += with.FilterBytes
+	if larger := cellsOf(t, g)[0]; with.CacheInstead != larger.ReadsPerLookup || with.CacheInstead >= with.WithoutFilter {
+		t.Errorf("as cache %v of %v, and a cache of that size reads %v", with.CacheInstead, with.WithoutFilter, larger.ReadsPerLookup)
+	}
+}
+
+// An answer that is wrong ends a sweep: here the tables hold other keys than those
+// that are looked up, and then other values.
+func TestWrongAnswers(t *testing.T) {
+	g := small()
+	tab, err := g.build(t.Context(), Compacted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, keys := range map[string]*bench.Generated{
+		"is found: false": bench.NewGenerated(g.Pairs, g.ValueSize, g.Seed+1),
+		"another value":   bench.NewGenerated(g.Pairs, g.ValueSize+1, g.Seed),
+	} {
+		tab.keys = keys
+		if _, err := tab.measure(t.Context(), tab.filters[0], 0, 0); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v; want an error with %q", err, name)
+		}
 	}
 }
