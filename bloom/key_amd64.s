@@ -107,8 +107,8 @@ mixed:
 	SHLQ    $6, DX
 	ADDQ    Filter_body(DI), DX
 	LANES512
-	MISSING512(Z19)
-	TESTL   AX, CX
+	KMOVW   Filter_mask(DI), K1
+	TEST512(Z19)
 	SETEQ   ret+32(FP)
 	RET
 

@@ -30,8 +30,8 @@ filter:
 	MULQ    Filter_lines(DI)
 	SHLQ    $6, DX
 	ADDQ    Filter_body(DI), DX
-	MISSING512(Z20)
-	TESTL   AX, CX
+	KMOVW   Filter_mask(DI), K1
+	TEST512(Z20)
 	SETEQ   (R12)
 
 next:
