@@ -67,6 +67,9 @@ func (d *Data) Read(name string, r io.Reader) error {
 		if len(text) == 0 {
 			continue
 		}
+		if len(text) == 1 && (text[0] == '{' || text[0] == '[') {
+			return &LineError{name, line, fmt.Errorf("JSON over several lines; %s", whatIsRead)}
+		}
 		skip, err := d.add(text)
 		if err != nil {
 			return &LineError{name, line, err}

@@ -37,7 +37,7 @@ func TestBadLines(t *testing.T) {
 		{"empty lines", "\n \n", "f: no measurements in 2 lines; "},
 		{"cut off", goodLine + goodLine[:30], "f:2: the line is cut off: what wrote it did not finish; remove the line, or measure again"},
 		{"text", "sift is fast\n", "f:1: not JSON (invalid character 's' looking for beginning of value); want the lines"},
-		{"a table's heading", goodLine + "\n{\n", "f:3: the line is cut off"},
+		{"JSON over several lines", goodLine + "\n{\n", "f:3: JSON over several lines; want the lines"},
 		{"a number", "7\n", "f:1: a JSON number, not an object; want"},
 		{"a list", "[]\n", "f:1: a JSON array, not an object; want"},
 		{"not a number", strings.Replace(goodLine, "5", "NaN", 1), "f:1: not JSON (invalid character 'N'"},

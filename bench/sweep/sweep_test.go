@@ -13,10 +13,14 @@ import (
 	"github.com/siftkv/sift/bloom"
 )
 
-// small returns a grid that takes a moment.
+// small returns a grid that takes a moment, a smaller one under the race detector:
+// what is compared with it allows for chance by the number of lookups.
 func small() Grid {
 	g := Default()
 	g.Pairs, g.Lookups = 5000, 1500
+	if raceDetector {
+		g.Pairs, g.Lookups = 2000, 300
+	}
 	g.Caches = []int64{g.DataBytes() / 20, g.DataBytes() / 2}
 	return g
 }
@@ -89,7 +93,7 @@ func TestCellsMeetTheory(t *testing.T) {
 // Overlapping, it may have another number of tables, so that what is compared are
 // the reads in vain for each table in vain, without a cache; compacted, with one.
 func TestAgreesWithTheEngine(t *testing.T) {
-	const someCache = 50_000
+	const someCache = 20_000
 	for _, cacheBytes := range []int64{1, someCache} {
 		g := small()
 		g.Kinds, g.Bits, g.Absent, g.Caches = []bloom.Kind{bloom.Blocked}, []float64{10}, []float64{0, 1}, []int64{cacheBytes}
@@ -128,7 +132,8 @@ func agrees(t *testing.T, cells []Cell, e *bench.Cell, inVain bool) {
 		}
 		// Two counts of as many lookups, of which each reads or not.
 		deviation := math.Sqrt(2 * want * max(1-want, 0) / float64(m.Lookups))
-		if math.Abs(got-want) > 4*deviation+0.002 {
+		opening := 2 / float64(m.Lookups) // the engine's first lookup opens the table
+		if math.Abs(got-want) > 4*deviation+opening {
 			t.Errorf("%s, %s: %.4f reads; the engine has %.4f ± %.4f", Title(m), m.Filter, got, want, deviation)
 		}
 	}
@@ -212,8 +217,8 @@ func TestRefusals(t *testing.T) {
 // does: the lookups are the same.
 func TestCacheInstead(t *testing.T) {
 	g := small()
-	g.Kinds, g.Bits, g.Shapes, g.Absent = []bloom.Kind{bloom.Blocked}, []float64{10}, []Shape{Overlapping}, []float64{0.5}
-	g.Caches = []int64{50_000}
+	g.Kinds, g.Bits, g.Shapes, g.Absent = []bloom.Kind{bloom.Blocked}, []float64{40}, []Shape{Overlapping}, []float64{0.5}
+	g.Caches = []int64{30_000}
 	with := cellsOf(t, g)[1]
 	g.Caches[0] += with.FilterBytes
 	if larger := cellsOf(t, g)[0]; with.CacheInstead != larger.ReadsPerLookup || with.CacheInstead >= with.WithoutFilter {

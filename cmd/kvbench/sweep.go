@@ -64,7 +64,7 @@ func (f *sweepFlags) output(w io.Writer) func([]sweep.Cell) error {
 }
 
 func (f *sweepFlags) heading() string {
-	return fmt.Sprintf("%s pairs of %s, in memory; %s lookups in each combination, keys chosen evenly, seed %d\n",
+	return fmt.Sprintf("%s pairs, %s, in memory; %s lookups in each combination, keys chosen evenly, seed %d\n",
 		commas(f.Pairs), byteCount(float64(f.DataBytes())), commas(f.Lookups), f.Seed)
 }
 

@@ -26,7 +26,7 @@ func TestSweepTranscript(t *testing.T) {
 	if got.code != exitOK || got.stderr != "" || counts(got.stdout) != counts(again.stdout) {
 		t.Fatalf("exit code %d, %q on stderr; two equal sweeps print\n%s\n%s", got.code, got.stderr, got.stdout, again.stdout)
 	}
-	if want := "1,000 pairs of 113 KiB, in memory; 200 lookups in each combination, keys chosen evenly, seed 1\n\n" +
+	if want := "1,000 pairs, 113 KiB, in memory; 200 lookups in each combination, keys chosen evenly, seed 1\n\n" +
 		"Overlapping tables, 0 % absent keys, cache 1 KiB (0.883 % of the data)\n"; !strings.HasPrefix(got.stdout, want) {
 		t.Errorf("it begins with\n%s\nwant\n%s", got.stdout[:min(len(got.stdout), 300)], want)
 	}
