@@ -35,15 +35,22 @@ func (d *Data) groups() [][]sweep.Cell {
 	return groups
 }
 
+// maxGroups is how many the plot and the sentences have: more, nobody looks at.
+const maxGroups = 48
+
 func (d *Data) sweepSection() Section {
 	s := Section{
 		ID: "filters", Title: "What filters save",
 		Text: "A filter tells, without the disk, that a table does not hold a key. It pays where keys are absent and tables overlap; its memory could be cache instead.",
 	}
-	for _, g := range d.groups() {
+	groups := d.groups()
+	for _, g := range groups[:min(len(groups), maxGroups)] {
 		if say := sweep.Say(g); say != "" {
 			s.List = append(s.List, sweep.Title(&g[0])+". "+say)
 		}
+	}
+	if more := len(groups) - maxGroups; more > 0 {
+		s.List = append(s.List, fmt.Sprintf("%s more are in the table of the second plot only.", count(float64(more))))
 	}
 	if f, ok := d.readsByBits(); ok {
 		s.Figures = append(s.Figures, f)
@@ -171,7 +178,7 @@ func (d *Data) whereTheyPay() (Figure, bool) {
 			})
 		}
 		c := sweep.Best(g)
-		if c == nil {
+		if c == nil || len(p.groups) == maxGroups {
 			continue
 		}
 		group := barGroup{label: fmt.Sprintf("%s %s %%, %s MB", shapeName(c.Shape), given(100*c.Absent), given(math.Round(float64(c.CacheBytes)/1e4)/100))}

@@ -20,6 +20,7 @@ type Data struct {
 	Cells   []sweep.Cell
 	Skipped []Skipped
 
+	bytes  int      // of the lines that were kept
 	stores []string // in the order of reading
 	cases  map[Case]bool
 }
@@ -33,7 +34,8 @@ type Skipped struct {
 
 // Limits of what is read. A file beyond them is not a report of measurements.
 const (
-	maxLine   = 8 << 20 // bytes; an hour's timeline has a fortieth of it
+	maxLine   = 8 << 20   // bytes; an hour's timeline has a fortieth of it
+	maxBytes  = 256 << 20 // of lines that are kept
 	maxRuns   = 100_000
 	maxCells  = 10_000
 	maxStores = 12 // more cannot be told apart in a plot
@@ -118,6 +120,9 @@ func (d *Data) add(text []byte) (skip string, err error) {
 }
 
 func (d *Data) addRun(text []byte) error {
+	if d.bytes += len(text); d.bytes > maxBytes {
+		return fmt.Errorf("more than %d bytes of results; make a report of fewer", maxBytes)
+	}
 	var r workload.Result
 	if err := json.Unmarshal(text, &r); err != nil {
 		return explain(err)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/siftkv/sift/bench/sweep"
 )
 
 // load reads the small input: two stores, two rounds, a workload with two settings
@@ -87,6 +89,30 @@ func TestTooMuch(t *testing.T) {
 		if n := strings.Count(text, "\n"); len(d.Runs) != n-1 {
 			t.Errorf("%d of %d lines were kept", len(d.Runs), n-1)
 		}
+	}
+}
+
+// Lines that are each taken can be too much together.
+func TestTooManyBytes(t *testing.T) {
+	d := &Data{bytes: maxBytes - len(goodLine)}
+	err := d.Read("f", strings.NewReader(goodLine+goodLine))
+	if want := "f:2: more than 268435456 bytes of results; make a report of fewer"; err == nil || err.Error() != want {
+		t.Errorf("%v; want %s", err, want)
+	}
+}
+
+// Of a large sweep the plot and the sentences have the first groups, and say how
+// many are left; the table has all.
+func TestLargeSweep(t *testing.T) {
+	d := new(Data)
+	for i := range maxGroups + 5 {
+		if err := d.AddCells(sweep.Cell{Shape: sweep.Compacted, Filter: "blocked", CacheBytes: int64(i), WithoutFilter: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := d.sweepSection()
+	if n := len(s.List); n != maxGroups+1 || !strings.HasPrefix(s.List[n-1], "5 more ") || len(s.Figures) != 1 || len(s.Figures[0].Rows) != maxGroups+5 {
+		t.Errorf("%d sentences, the last %q; %d plots", n, s.List[n-1], len(s.Figures))
 	}
 }
 
