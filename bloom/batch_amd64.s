@@ -113,17 +113,17 @@ TEXT ·batch256(SB), NOSPLIT, $0-40
 	MOVQ R9, R13
 
 first:
+	MOVQ (R13), AX
+	LINE
+	PREFETCHT1 (DX)
+	ADDQ $8, R13
 	CMPQ R13, R11
-	JEQ  ahead
-	MOVQ (R13), AX
-	LINE
-	PREFETCHT1 (DX)
-	ADDQ $8, R13
-	JMP  first
+	JNE  first
+	SUBQ $8, R10                 // the last of the hashes
 
-ahead: // R13 runs AHEAD keys before R9
+key: // R13 runs AHEAD keys before R9, and stays at the last
 	CMPQ R13, R10
-	JEQ  rest
+	CMOVQHI R10, R13
 	MOVQ (R13), AX
 	LINE
 	PREFETCHT1 (DX)
@@ -132,26 +132,19 @@ ahead: // R13 runs AHEAD keys before R9
 	VPBROADCASTD (R9), Y2
 	LINE
 	LANES256
-	TEST256
+	MISSING256
+	CMPB Filter_lanes(DI), $8
+	JLS  missing
+	MORELANES256
+	MOREMISSING256
+
+missing:
+	VPTEST Y9, Y9
 	SETEQ (R12)
 	INCQ  R12
 	ADDQ  $8, R9
-	JMP  ahead
-
-rest:
-	CMPQ R9, R10
-	JEQ  done
-	MOVQ (R9), AX
-	VPBROADCASTD (R9), Y2
-	LINE
-	LANES256
-	TEST256
-	SETEQ (R12)
-	INCQ  R12
-	ADDQ  $8, R9
-	JMP  rest
-
-done:
+	CMPQ  R9, R10
+	JLS   key
 	VZEROUPPER
 	RET
 

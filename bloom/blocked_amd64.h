@@ -55,34 +55,38 @@
 	VMOVDQU 64(AX)(CX*4), Y14  \
 	VMOVDQU 96(AX)(CX*4), Y15
 
-// LANES256 is LANES512 in two halves for the hash in all lanes of Y2, whose powers
-// of C are in Y12 and Y13: words in Y4 and Y7, of which the top bit of Y3 and Y6
-// says in which half of the line they are, and bits in Y5 and Y8.
+// LANES256 is LANES512 for the first eight probes of the hash in all lanes of Y2:
+// words in Y4, of which the top bit of Y3 says in which half of the line they are,
+// and bits in Y5. MORELANES256 is it for the second eight, in Y6 to Y8.
 #define LANES256 \
 	VPMULLD Y12, Y2, Y3  \
 	VPSRLD  $28, Y3, Y4  \
 	VPSLLD  $4, Y3, Y5   \
-	VPSRLD  $27, Y5, Y5  \
+	VPSRLD  $27, Y5, Y5
+
+#define MORELANES256 \
 	VPMULLD Y13, Y2, Y6  \
 	VPSRLD  $28, Y6, Y7  \
 	VPSLLD  $4, Y6, Y8   \
 	VPSRLD  $27, Y8, Y8
 
-// TEST256 sets the zero flag if the line at DX has all bits that the lanes look at.
+// MISSING256 sets Y9 to the bits that the lanes of LANES256 miss in the line at DX.
 // A permutation reaches eight words, so both halves of the line are permuted.
-#define TEST256 \
+#define MISSING256 \
 	VPERMD    (DX), Y4, Y9      \
 	VPERMD    32(DX), Y4, Y10   \
 	VBLENDVPS Y3, Y10, Y9, Y9   \
 	VPSLLVD   Y5, Y14, Y10      \
-	VPANDN    Y10, Y9, Y9       \
+	VPANDN    Y10, Y9, Y9
+
+// MOREMISSING256 adds what the lanes of MORELANES256 miss.
+#define MOREMISSING256 \
 	VPERMD    (DX), Y7, Y10     \
 	VPERMD    32(DX), Y7, Y11   \
 	VBLENDVPS Y6, Y11, Y10, Y10 \
 	VPSLLVD   Y8, Y15, Y11      \
 	VPANDN    Y11, Y10, Y10     \
-	VPOR      Y9, Y10, Y9       \
-	VPTEST    Y9, Y9
+	VPOR      Y9, Y10, Y9
 
 // CONSTANTS256 loads the powers of C.
 #define CONSTANTS256 \

@@ -58,6 +58,7 @@ TEXT ·many256(SB), NOSPLIT, $0-48
 	VPBROADCASTD h+24(FP), Y2
 	CONSTANTS256
 	LANES256
+	MORELANES256
 
 filter:
 	MOVQ  (R9), DI
@@ -71,7 +72,13 @@ filter:
 	LINE
 	MOVBQZX Filter_lanes(DI), CX
 	MASKS256
-	TEST256
+	MISSING256
+	CMPB Filter_lanes(DI), $8
+	JLS  missing
+	MOREMISSING256
+
+missing:
+	VPTEST Y9, Y9
 	SETEQ (R12)
 
 next:
