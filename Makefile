@@ -48,13 +48,14 @@ soak: ## a mixed load that is killed and reopened, ten minutes at a time
 
 BENCH ?= .
 COUNT ?= 10
-OUT ?= new.bench.out
+PKG ?= ./...
+REF ?= HEAD~1
 
-bench: ## micro-benchmarks, repeated so that they can be compared: BENCH=Get COUNT=10
-	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./... | tee $(OUT)
+bench: ## micro-benchmarks, repeated: BENCH=Get COUNT=10 PKG=./sstable
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG)
 
-bench-compare: ## what changed from old.bench.out to new.bench.out
-	"$$(go -C internal/tools tool -n benchstat)" old.bench.out new.bench.out
+bench-compare: ## the same on this tree and on commit REF, in turns, and what changed: REF=main~3
+	.ci/bench-compare '$(REF)' '$(BENCH)' '$(COUNT)' '$(PKG)'
 
 generate-clean: ## what is generated is what is committed
 	go generate ./...
