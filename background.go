@@ -30,11 +30,12 @@ func (db *DB) mayCompactLocked() bool {
 // startLocked runs a job in the background. It needs db.mu.
 func (db *DB) startLocked(job *compaction.Job) {
 	db.jobs[job] = struct{}{}
+	attempt := db.compactions.begin()
 	db.work.Go(func() {
 		err := db.compact(job)
-		if wait := db.finish(job, err); wait > 0 {
+		if wait := db.finish(job, attempt, err); wait > 0 {
 			db.failed("compaction", err)
-			pause(db.ctx, wait, nil)
+			pause(db.ctx, wait, db.compactions.retry)
 			db.resume()
 		}
 		db.schedule()
@@ -43,7 +44,7 @@ func (db *DB) startLocked(job *compaction.Job) {
 
 // finish takes a job off the running ones and records how it ended. After a
 // failure it returns how long to pause.
-func (db *DB) finish(job *compaction.Job, err error) time.Duration {
+func (db *DB) finish(job *compaction.Job, attempt uint64, err error) time.Duration {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	delete(db.jobs, job)
@@ -51,7 +52,7 @@ func (db *DB) finish(job *compaction.Job, err error) time.Duration {
 	if db.ctx.Err() != nil {
 		return 0
 	}
-	db.compactErr = err
+	db.compactions.end(attempt, err)
 	if err == nil {
 		db.compactPause.reset()
 		return 0
@@ -182,6 +183,37 @@ func newTableID() uint64 {
 			return id
 		}
 	}
+}
+
+// attempts tell how background work of one kind fares. db.mu guards them.
+type attempts struct {
+	begun uint64
+	last  uint64        // the number of the attempt that ended last
+	err   error         // how that one ended
+	retry chan struct{} // ends the pause after a failure; needs no lock
+}
+
+func newAttempts() attempts { return attempts{retry: make(chan struct{}, 1)} }
+
+// begin returns the number of an attempt that begins now. The first is 1. Whoever
+// asked for one before has it.
+func (a *attempts) begin() uint64 {
+	select {
+	case <-a.retry:
+	default:
+	}
+	a.begun++
+	return a.begun
+}
+
+func (a *attempts) end(attempt uint64, err error) { a.last, a.err = attempt, err }
+
+// failedAfter returns the error of the last attempt if it began after the n-th.
+func (a *attempts) failedAfter(n uint64) error {
+	if a.last > n {
+		return a.err
+	}
+	return nil
 }
 
 // A backoff is the pause before work that failed is tried again: a second, then

@@ -56,26 +56,25 @@ type DB struct {
 	// mu guards what follows. changed is signalled at every change of it.
 	mu           sync.Mutex
 	changed      *sync.Cond
-	version      *manifest.Version // that of the current state
-	waiting      []*loggedMem      // memtables to flush, oldest first
-	states       []*readState      // not drained yet, oldest first
-	serial       uint64            // of the newest state
-	obsolete     []obsoleteTable   // tables of no version that an older state may need
-	born         map[uint64]uint64 // table number to the serial of its first state
-	spare        string            // path of a log to be used again, or ""
+	version      *manifest.Version     // that of the current state
+	waiting      []*loggedMem          // memtables to flush, oldest first
+	states       []*readState          // not drained yet, oldest first
+	serial       uint64                // of the newest state
+	obsolete     []obsoleteTable       // tables of no version that an older state may need
+	doubtful     []*manifest.TableMeta // tables of edits that failed, and may be in the manifest
+	born         map[uint64]uint64     // table number to the serial of its first state
+	spare        string                // path of a log to be used again, or ""
 	jobs         map[*compaction.Job]struct{}
-	paused       bool   // after a failed compaction
-	fatal        error  // a failed sync: nothing is written any more
-	flushErr     error  // of the last attempt
-	flushTries   uint64 // attempts that have ended
-	compactErr   error
+	paused       bool  // after a failed compaction
+	fatal        error // a failed sync: nothing is written any more
+	flushes      attempts
+	compactions  attempts
 	compactPause backoff
 
 	snapshotMu sync.Mutex
 	snapshots  snapshotList
 
-	refusing       atomic.Bool   // fatal is set
-	retryFlush     chan struct{} // ends the pause after a failed flush
+	refusing       atomic.Bool // fatal is set
 	nextFile       atomic.Uint64
 	iters          atomic.Int64 // open iterators
 	logged         atomic.Uint64

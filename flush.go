@@ -9,7 +9,8 @@ import (
 )
 
 // Flush writes the memtable to a table and returns once all writes made before
-// the call are in tables.
+// the call are in tables. What stands in the way and has failed is tried once more,
+// now, before its error is returned.
 func (db *DB) Flush() error {
 	if err := db.writable(); err != nil {
 		return err
@@ -33,7 +34,7 @@ func (db *DB) rotateForFlush() (*logFile, error) {
 		if err := db.fatalError(); err != nil {
 			return nil, err
 		}
-		if err := db.waitForRoom(); err != nil {
+		if err := db.waitForRoom(db.retryNow()); err != nil {
 			return nil, err
 		}
 		log := db.mem.log
@@ -47,26 +48,38 @@ func (db *DB) rotateForFlush() (*logFile, error) {
 	return nil, nil
 }
 
-// waitFlushed waits until a log's memtable is a table. If the flush fails it is
-// tried once more, now, before its error is returned.
+// waitFlushed waits until a log's memtable is a table.
 func (db *DB) waitFlushed(l *logFile) error {
-	select {
-	case db.retryFlush <- struct{}{}:
-	default:
-	}
+	from := db.retryNow()
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	tries := db.flushTries
 	for !l.flushed.Load() {
-		switch {
-		case db.closed.Load():
+		if db.closed.Load() {
 			return ErrClosed
-		case db.flushErr != nil && db.flushTries > tries:
-			return fmt.Errorf("%w: flush: %w", ErrBackground, db.flushErr)
+		}
+		if err := db.flushes.failedAfter(from.flush); err != nil {
+			return fmt.Errorf("%w: flush: %w", ErrBackground, err)
 		}
 		db.changed.Wait()
 	}
 	return nil
+}
+
+// begun says how many attempts at background work had begun at some moment.
+type begun struct{ flush, compact uint64 }
+
+// retryNow ends the pauses after failures, and returns what had begun before.
+func (db *DB) retryNow() begun {
+	db.mu.Lock()
+	from := begun{db.flushes.begun, db.compactions.begun}
+	db.mu.Unlock()
+	for _, c := range []chan struct{}{db.flushes.retry, db.compactions.retry} {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+	return from
 }
 
 // flusher writes waiting memtables to tables, oldest first, until the database
@@ -83,13 +96,13 @@ func (db *DB) flusher() {
 		if db.ctx.Err() != nil {
 			return
 		}
-		db.setFlushErr(err)
+		db.endFlush(err)
 		if err == nil {
 			tries.reset()
 			continue
 		}
 		db.failed("flush", err)
-		pause(db.ctx, tries.next(), db.retryFlush)
+		pause(db.ctx, tries.next(), db.flushes.retry)
 	}
 }
 
@@ -104,14 +117,15 @@ func (db *DB) nextFlush() (*loggedMem, bool) {
 	if db.closed.Load() {
 		return nil, false
 	}
+	db.flushes.begin()
 	return db.waiting[0], true
 }
 
-func (db *DB) setFlushErr(err error) {
+// endFlush records how the flush that began last has ended.
+func (db *DB) endFlush(err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	db.flushErr = err
-	db.flushTries++
+	db.flushes.end(db.flushes.begun, err)
 	db.changed.Broadcast()
 }
 

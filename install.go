@@ -10,7 +10,7 @@ import (
 // install logs an edit in the manifest, makes the version with it current, and
 // runs also under mu together with that. When it fails the version is as it was,
 // but the edit may be in the manifest all the same: the tables that it adds must
-// stay until the next Open decides.
+// stay until another edit is logged, or the next Open decides.
 func (db *DB) install(edit *manifest.Edit, also func()) error {
 	db.installMu.Lock()
 	defer db.installMu.Unlock()
@@ -23,6 +23,7 @@ func (db *DB) install(edit *manifest.Edit, also func()) error {
 		edit.LastSeq = max(edit.LastSeq, a.Meta.MaxSeq)
 	}
 	if err := db.store.Log(edit, next); err != nil {
+		db.doubt(edit)
 		return err
 	}
 	db.mu.Lock()
@@ -32,6 +33,7 @@ func (db *DB) install(edit *manifest.Edit, also func()) error {
 	db.version = next
 	db.installLocked(db.memTablesLocked(), next)
 	db.noteTablesLocked(old, edit)
+	db.endDoubtLocked()
 	db.setDelayLocked()
 	return nil
 }
@@ -72,6 +74,30 @@ func (db *DB) noteTablesLocked(old *manifest.Version, edit *manifest.Edit) {
 		}
 		delete(db.born, d.Num)
 	}
+}
+
+// doubt keeps the tables that an edit brought which failed.
+func (db *DB) doubt(edit *manifest.Edit) {
+	moved := make(map[uint64]bool, len(edit.Deleted))
+	for _, d := range edit.Deleted {
+		moved[d.Num] = true
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, a := range edit.Added {
+		if !moved[a.Meta.Num] {
+			db.doubtful = append(db.doubtful, a.Meta)
+		}
+	}
+}
+
+// endDoubtLocked makes the tables of failed edits obsolete, since an edit was
+// logged after them: see manifest.Store.Log. It needs db.mu.
+func (db *DB) endDoubtLocked() {
+	for _, t := range db.doubtful {
+		db.obsolete = append(db.obsolete, obsoleteTable{t, db.serial, db.serial}) // no state had it
+	}
+	db.doubtful = nil
 }
 
 // cleaner removes the files of obsolete tables once no state needs them, until

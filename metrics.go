@@ -28,7 +28,8 @@ type Metrics struct {
 	Snapshots      int    // open
 	OldestSnapshot uint64 // how many writes ago it was taken; 0 without one
 	Iterators      int    // open
-	// ObsoleteTables are on disk only since an iterator may need them.
+	// ObsoleteTables are on disk though no version holds them: an iterator may
+	// need them, or the manifest may, after a write to it that failed.
 	ObsoleteTables int
 	// BackgroundError is why the last flush or compaction failed, or why nothing
 	// is written any more; nil while all is well.
@@ -209,8 +210,8 @@ func (db *DB) addWrites(w *WriteMetrics) {
 
 func (db *DB) addState(m *Metrics) {
 	db.mu.Lock()
-	m.ObsoleteTables = len(db.obsolete)
-	m.BackgroundError = firstError(db.fatal, db.flushErr, db.compactErr)
+	m.ObsoleteTables = len(db.obsolete) + len(db.doubtful)
+	m.BackgroundError = firstError(db.fatal, db.flushes.err, db.compactions.err)
 	db.mu.Unlock()
 	db.snapshotMu.Lock()
 	defer db.snapshotMu.Unlock()

@@ -58,7 +58,8 @@ func newDB(dir string, opts Options) *DB {
 		born:   make(map[uint64]uint64),
 		jobs:   make(map[*compaction.Job]struct{}),
 
-		retryFlush: make(chan struct{}, 1),
+		flushes:     newAttempts(),
+		compactions: newAttempts(),
 	}
 	db.changed = sync.NewCond(&db.mu)
 	db.ctx, db.cancel = context.WithCancel(context.Background())

@@ -3,10 +3,12 @@ package sift_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/siftkv/sift"
 	"github.com/siftkv/sift/internal/vfs"
@@ -125,4 +127,84 @@ func TestFlushIsCounted(t *testing.T) {
 			t.Fatalf("after flush %d: %d flushes of %d bytes, and tables of %d", i+1, m.Writes.Flushes, m.Writes.FlushedBytes, m.Levels[0].Size)
 		}
 	}
+}
+
+// Once what made compactions fail is mended, Flush and Compact have them tried again
+// at once, though level 0 is full and they pause.
+func TestFlushAndCompactRetryPausedCompaction(t *testing.T) {
+	inTime(t, time.Hour, func(t *testing.T) {
+		var broken atomic.Bool
+		var failures atomic.Int64
+		o := small()
+		o.Compaction.L0Compact, o.Compaction.L0Slow, o.Compaction.L0Stop = 2, 2, 3
+		o.FS = vfs.NewFault(vfs.NewMem(), func(op vfs.Op) error {
+			if op.Kind == vfs.OpRead && strings.HasSuffix(op.Name, ".sst") && broken.Load() {
+				return syscall.EIO
+			}
+			return nil
+		})
+		o.CacheSize = 0
+		o.Events = &sift.Events{Failed: func(string, error) { failures.Add(1) }}
+		db := open(t, "db", &o)
+		broken.Store(true)
+		var err error
+		for i := 0; err == nil && i < 100; i++ {
+			must(t, db.Put(fmt.Appendf(nil, "k%d", i%3), []byte("v"), sift.NoSync))
+			err = db.Flush()
+		}
+		wantError(t, "Flush with level 0 full and compactions failing", err, syscall.EIO)
+		for range 5 {
+			before := failures.Load()
+			wantError(t, "Flush again", db.Flush(), syscall.EIO)
+			synctest.Wait() // the event comes after the error
+			if failures.Load() == before {
+				t.Error("Flush returned the error of an attempt before it")
+			}
+		}
+		broken.Store(false)
+		mended := time.Now()
+		must(t, db.Flush(), db.Compact(nil, nil))
+		if d := time.Since(mended); d > 100*time.Millisecond {
+			t.Errorf("took %v after the disk was mended: waited for a pause", d)
+		}
+		must(t, db.Close())
+	})
+}
+
+// The tables of a flush that the manifest could not take stay until the manifest
+// has taken another, since they may be in it after all, and no longer.
+func TestTablesOfFailedEditsAreRemoved(t *testing.T) {
+	disk := vfs.NewMem()
+	var full atomic.Bool
+	o := manual()
+	o.FS = vfs.NewFault(disk, func(op vfs.Op) error {
+		if full.Load() && strings.Contains(op.Name, "MANIFEST") && (op.Kind == vfs.OpAppend || op.Kind == vfs.OpCreate) {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	db := open(t, "db", &o)
+	tables := func() (n int) {
+		names, err := disk.List("db")
+		must(t, err)
+		for _, name := range names {
+			if strings.HasSuffix(name, ".sst") {
+				n++
+			}
+		}
+		return n
+	}
+	full.Store(true)
+	must(t, db.Put([]byte("k"), []byte("v"), nil))
+	for range 3 {
+		wantError(t, "Flush with a full manifest", db.Flush(), syscall.ENOSPC)
+	}
+	if n, m := tables(), db.Metrics(); n < 1 || m.ObsoleteTables != n {
+		t.Errorf("%d tables on disk, %d of them said to be of no version", n, m.ObsoleteTables)
+	}
+	full.Store(false)
+	must(t, db.Flush())
+	eventually(t, "one table is left", func() bool { return tables() == 1 && db.Metrics().ObsoleteTables == 0 })
+	_, err := db.Get([]byte("k"))
+	must(t, err, db.Close())
 }

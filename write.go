@@ -208,7 +208,7 @@ func (db *DB) makeRoom(n int64) error {
 	if broken := db.mem.log.Err() != nil; !full && !broken {
 		return nil
 	}
-	if err := db.waitForRoom(); err != nil {
+	if err := db.waitForRoom(begun{}); err != nil {
 		return err
 	}
 	return db.rotate()
@@ -221,14 +221,15 @@ func (db *DB) fatalError() error {
 }
 
 // waitForRoom waits until another memtable may start: fewer than MaxMemTables
-// wait for their flush and level 0 is below its stop. It never waits for work
-// that is failing: it returns that work's error then. It needs commitMu.
-func (db *DB) waitForRoom() error {
+// wait for their flush and level 0 is below its stop. It never waits for work that
+// is failing: it returns the error then, of an attempt that began later than from.
+// It needs commitMu.
+func (db *DB) waitForRoom(from begun) error {
 	start := time.Now()
 	reason := ""
 	db.mu.Lock()
 	for {
-		why, cause := db.blockedLocked()
+		why, cause := db.blockedLocked(from)
 		if why == "" || cause != nil || db.closed.Load() || db.fatal != nil {
 			err := db.roomErrorLocked(why, cause)
 			db.mu.Unlock()
@@ -245,13 +246,13 @@ func (db *DB) waitForRoom() error {
 }
 
 // blockedLocked says why no memtable may start, and how the work that would
-// change that has failed. It needs db.mu.
-func (db *DB) blockedLocked() (why string, cause error) {
+// change that has failed since from. It needs db.mu.
+func (db *DB) blockedLocked(from begun) (why string, cause error) {
 	if len(db.waiting) >= db.opts.MaxMemTables {
-		return "memtables wait for their flush", db.flushErr
+		return "memtables wait for their flush", db.flushes.failedAfter(from.flush)
 	}
 	if v := db.version; !db.opts.Compaction.Disable && len(v.Levels[0].Tables) >= db.opts.Compaction.L0Stop {
-		return "level 0 waits for compaction", db.compactErr
+		return "level 0 waits for compaction", db.compactions.failedAfter(from.compact)
 	}
 	return "", nil
 }

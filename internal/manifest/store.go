@@ -163,7 +163,7 @@ func (s *Store) describe(num uint64, v *Version) (*wal.Writer, error) {
 	}
 	e := v.Snapshot()
 	e.Format = FormatVersion
-	e.LogNum, e.NextFileNum, e.LastSeq, e.Closed = s.now.LogNum, s.now.NextFileNum, s.now.LastSeq, s.now.Closed
+	e.LogNum, e.NextFileNum, e.LastSeq = s.now.LogNum, s.now.NextFileNum, s.now.LastSeq
 	if err := s.append(w, e); err != nil {
 		return nil, errors.Join(err, w.Abandon(), s.fs.Remove(path))
 	}
