@@ -30,6 +30,20 @@
 	SHLQ $6, DX    \
 	ADDQ SI, DX
 
+// RUNAHEAD fetches the line of the hash that R13 is at into a cache, puts its
+// address into the ring of N addresses on the stack, and goes on by one in both.
+// At the last hash, which R14 is at, R13 stays.
+#define RUNAHEAD(FETCH, RING, N) \
+	CMPQ    R13, R14              \
+	CMOVQHI R14, R13              \
+	MOVQ    (R13), AX             \
+	LINE                          \
+	FETCH   (DX)                  \
+	MOVQ    DX, RING(SP)(R11*1)   \
+	ADDQ    $8, R13               \
+	ADDQ    $8, R11               \
+	ANDQ    $(8*N-1), R11
+
 // LANES512 makes the hash in all lanes of Z18 into the word and the bit in it that
 // each lane looks at, Z19 and Z18. A rotation by x_i >> 23 looks at the low five
 // bits of that alone.
@@ -92,6 +106,23 @@
 #define CONSTANTS256 \
 	VMOVDQU ·powers+0(SB), Y12  \
 	VMOVDQU ·powers+32(SB), Y13
+
+// TEST256 sets the zero flag if the blocked filter in DI may have the hash in AX,
+// which is in all lanes of Y2 too. It has a label, so a function has it once.
+#define TEST256 \
+	MOVQ    Filter_body(DI), SI     \
+	LINE                            \
+	MOVBQZX Filter_lanes(DI), CX    \
+	CONSTANTS256                    \
+	MASKS256                        \
+	LANES256                        \
+	MISSING256                      \
+	CMPB    Filter_lanes(DI), $8    \
+	JLS     missing                 \
+	MORELANES256                    \
+	MOREMISSING256                  \
+missing:                           \
+	VPTEST  Y9, Y9
 
 // FUSE sets the zero flag if the fuse filter, whose slots are of 8 bits, may have
 // the hash in AX: probeFuse in as many instructions as it takes.

@@ -61,20 +61,7 @@ narrow:
 	TESTQ R8, R8
 	JEQ   other
 	VPBROADCASTD h+8(FP), Y2
-	MOVQ  Filter_body(DI), SI
-	LINE
-	MOVBQZX Filter_lanes(DI), CX
-	CONSTANTS256
-	MASKS256
-	LANES256
-	MISSING256
-	CMPB    Filter_lanes(DI), $8
-	JLS     missing
-	MORELANES256
-	MOREMISSING256
-
-missing:
-	VPTEST  Y9, Y9
+	TEST256
 	SETEQ   ret+16(FP)
 	VZEROUPPER
 	RET

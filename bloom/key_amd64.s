@@ -118,20 +118,7 @@ narrow:
 	JEQ     fuse
 	VMOVD   AX, X2
 	VPBROADCASTD X2, Y2
-	MOVQ    Filter_body(DI), SI
-	LINE
-	MOVBQZX Filter_lanes(DI), CX
-	CONSTANTS256
-	MASKS256
-	LANES256
-	MISSING256
-	CMPB    Filter_lanes(DI), $8
-	JLS     missing
-	MORELANES256
-	MOREMISSING256
-
-missing:
-	VPTEST  Y9, Y9
+	TEST256
 	SETEQ   ret+32(FP)
 	VZEROUPPER
 	RET
