@@ -38,7 +38,7 @@ crash: ## power cuts, kills, faults and damage: ten minutes of each form, until 
 	$(LONG) -run '^TestFlip|^TestDamage' -flip.all
 	$(LONG) -run '^TestReadFaults$$' -crash.count=200
 	$(LONG) -run '^TestKill$$' -kill.rounds=1000
-	$(LONG) -run '^TestMutants$$' -mutants.seeds=3000
+	$(LONG) -run '^TestMutants$$' -mutants.seeds=20000
 	go test -count=1 -timeout 30m -run Crash ./wal -crash-rounds=5000
 
 SOAK_MINUTES ?= 60

@@ -3,7 +3,7 @@
 // redundant, and then removed, or the crash tests are blind.
 //
 //	go test -run 'TestMutants' -v .                      the short form: a few seeds
-//	go test -run 'TestMutants' -v -mutants.seeds=3000 -long.ledger=ledger/long.jsonl .
+//	go test -run 'TestMutants' -v -mutants.seeds=20000 -long.ledger=ledger/long.jsonl .
 //	go test -run 'TestMutants' -v -mutants.site='MANIFEST' -crash.seed=17 .
 //
 // The second is the long form: it prints the table that docs/testing.md holds.
